@@ -14,42 +14,48 @@ export PIP_NO_COMPILE := 0
 unexport PYTHONDONTWRITEBYTECODE
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# One worker more than processors: some wait for a browser, for Java or for a process of their own.
+# One worker more than processors: some wait for a browser, for Java or for a process of their own. With worksteal a worker
+# gets whole files at first, whose fixtures are then made once, and takes tests from the others when it has none left.
 WORKERS ?= 3
-PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS)
+PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
+# The tests that need only Calipers and requirements/test.txt.
+QUICK   := not (slow or peers or data or browser or java)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 READY   := $(VENV)/.test $(VENV)/.package
 
-.PHONY: help demo check test tested reproduce fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
+.PHONY: help demo check test tested coverage reproduce fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
-	@echo "make check   the quick core tests"
+	@echo "make check   the tests of the core packages, in about three minutes"
 	@echo "make test    everything: lint, types, all tests, the wheel, every interpreter that is present"
+	@echo "make coverage  all tests with branch coverage of src/calipers (build/coverage-html)"
 	@echo "make test-oldest  the core tests with the oldest versions that pyproject.toml allows"
 	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md), and of reports (docs/report.md)"
 	@echo "make reproduce  the printed figures of the papers against computed ones, as far as that needs no data"
 	@echo "make docs    the manual as a site (build/manual/index.html): links checked, notebooks run"
-	@echo "make lint    ruff, import-linter and mypy"
+	@echo "make lint    ruff, import-linter, plain English and mypy"
 	@echo "make clean   remove everything that was built"
 
 demo: $(VENV)/.package
 	$(BIN)/calipers demo
 
 check: $(READY)
-	$(PYTEST) --quick $$(cat tests/core.txt)
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "$(QUICK)" $$(cat tests/core.txt)
 
 # Three lanes: the wheels are built and tried, and the types checked, while the venv is filled, which is mostly waiting.
 test: $(VENV)/.build
 	@$(MAKE) --no-print-directory --keep-going -j3 packaging lint tested
 
-# Files that are expensive to set up stay on one worker (tests/conftest.py), while the other goes through the rest.
-# Branch coverage of src/calipers is that of the doctests and of the quick tests but for a few expensive files
-# (UNTRACED in tests/conftest.py): tracing everything would take minutes. The floor is in pyproject.toml.
+# All tests but those of the wheel. MARKS selects some: make tested MARKS=browser
+TESTS := --doctest-modules --ignore tests/test_packaging.py $(if $(MARKS),-m "$(MARKS)") src research tests
 tested: $(VENV)/.peers compiled browser
-	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report= --doctest-modules --ignore tests/test_packaging.py src research tests
+	HYPOTHESIS_PROFILE=ci $(PYTEST) $(TESTS)
+
+coverage: $(VENV)/.peers compiled browser
+	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report=term:skip-covered --cov-report=html:build/coverage-html $(TESTS)
 
 # Without CALIPERS_DATA: what needs data is counted as such.
 reproduce: $(VENV)/.package
@@ -86,19 +92,24 @@ docs-version: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy $(PUSH) --update-aliases $(VERSION:v%=%) $(if $(filter v%,$(VERSION)),latest)
 	$(BIN)/mike set-default $(PUSH) --allow-undefined latest
 
-# Debian's package: playwright's own download is not needed. Without it the browser tests are skipped, and fail in CI.
+# The tests of the report's pages need Chromium. CI installs Debian's package; elsewhere this only says how to get it.
+CHROMIUM    := chromium fonts-dejavu-core
+APT_INSTALL := apt-get install -qq -y --no-install-recommends
 browser:
-	@command -v chromium >/dev/null 2>&1 || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-	    apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null 2>&1 \
-	      || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
-	      || echo "chromium could not be installed: the browser tests cannot run" >&2; \
-	  else echo "no chromium: the browser tests cannot run; apt-get install chromium fonts-dejavu-core" >&2; fi; }
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ -n "$(filter 1 true,$(CI))" ] && [ "$$(id -u)" = 0 ] && command -v apt-get; then \
+	  echo "installing outside of $(VENV), as this is CI: $(APT_INSTALL) $(CHROMIUM)" >&2; \
+	  $(APT_INSTALL) $(CHROMIUM) || { apt-get update -qq && $(APT_INSTALL) $(CHROMIUM); } \
+	    || echo "Chromium could not be installed: tests marked browser will fail" >&2; \
+	else echo "no Chromium: tests marked browser cannot run. To get it: apt-get install $(CHROMIUM)" >&2; fi >/dev/null
+	@command -v java >/dev/null \
+	  || echo "no Java: tests marked java cannot run. To get it: apt-get install default-jre-headless" >&2
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/plain_english.py
 	$(BIN)/mypy
 
 # An optional extension that fails to build leaves a package which works, slowly. Nobody would notice.
@@ -111,8 +122,7 @@ packaging: $(VENV)/.build
 
 # In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows.
 test-oldest: $(VENV)/.oldest
-	PYTHONPATH=src HYPOTHESIS_PROFILE=quick $(VENV)/oldest/bin/python -m pytest -q --quick -m "not once" -p no:cacheprovider \
-	  $$(cat tests/core.txt) tests/results tests/stats tests/plot tests/collection/test_frames.py tests/report/test_report.py
+	PYTHONPATH=src HYPOTHESIS_PROFILE=quick $(VENV)/oldest/bin/python -m pytest -q -m "$(QUICK)" -p no:cacheprovider $$(cat tests/core.txt)
 
 dist: $(VENV)/.build
 	$(BIN)/python -m build

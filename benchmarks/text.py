@@ -53,7 +53,7 @@ def best(times: Iterable[Took]) -> Took:
 
 
 def rouge_rows(given: Any, rounds: int) -> list[str]:
-    from calipers.text import TextOptions, evaluate_summaries
+    from calipers.text import Evaluation, TextOptions
 
     rows = plain_rouge_rows(given, rounds)
     for several, how in (
@@ -63,7 +63,7 @@ def rouge_rows(given: Any, rounds: int) -> list[str]:
         options = TextOptions(tokenizer="ascii", several=several)
 
         def run(options: Any = options) -> Any:
-            return evaluate_summaries(given, MEASURES, options)
+            return Evaluation(given, MEASURES, **vars(options))
 
         every = [timed(run) for _ in range(rounds)]
         took = best(each for each, _ in every)
@@ -76,13 +76,13 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
     """Scores alone, the two taking turns."""
     from rouge_score.rouge_scorer import RougeScorer
 
-    from calipers.text import TextOptions, evaluate_summaries
+    from calipers.text import Evaluation
 
     kinds = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL"}
     scorer = RougeScorer(list(kinds.values()))
     times: dict[str, list[Took]] = {"ours": [], "theirs": []}
     for _ in range(rounds):
-        took, ours = timed(lambda: evaluate_summaries(given, PLAIN, TextOptions(tokenizer="ascii")))
+        took, ours = timed(lambda: Evaluation(given, PLAIN, tokenizer="ascii"))
         times["ours"].append(took)
         took, theirs = timed(
             lambda: [
@@ -106,16 +106,16 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
 
 
 def first_documents(given: Any, count: int) -> Any:
-    from calipers.text import Summaries
+    from calipers.text import TextCollection
 
-    return Summaries(
+    return TextCollection(
         given.documents[:count], given.systems, tuple(row[:count] for row in given.texts),
         {aspect: values[:, :count] for aspect, values in given.human.items()},
     )  # fmt: skip
 
 
 def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
-    from calipers.text import Encoder, evaluate_summaries, matcher
+    from calipers.text import Encoder, Evaluation, matcher
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -128,7 +128,7 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
         times: dict[str, list[Took]] = {"ours": [], "theirs": []}
         for _ in range(rounds):
             encoder = Encoder(model, LAYER, device="cpu")
-            took, ours = timed(lambda e=encoder, c=chosen: evaluate_summaries(c, "BERTScore", matcher=matcher(e)))
+            took, ours = timed(lambda e=encoder, c=chosen: Evaluation(c, "BERTScore", encoder=matcher(e)))
             times["ours"].append(took)
             scorer = BERTScorer(model_type=model, num_layers=LAYER, device="cpu", lang="en")
             took, theirs = timed(lambda s=scorer, t=texts, r=references: s.score(t, r))
@@ -148,7 +148,7 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
 
 
 def main() -> None:
-    from calipers.text import read_summaries
+    from calipers.text import as_collection
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
@@ -158,7 +158,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, help="only the first of them, under BERTScore")
     parser.add_argument("--output", type=Path, help="write the table there too")
     options = parser.parse_args()
-    given = read_summaries(options.data / "summaries/SummEval.json.xz")
+    given = as_collection(options.data / "summaries/SummEval.json.xz")
     lines = [
         "1,600 summaries of SummEval, 11 references each; ROUGE is ROUGE-1, -2 and -L.",
         "",

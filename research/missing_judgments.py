@@ -38,7 +38,7 @@ def read(folder: Path, name: str) -> tuple[Grades, Runs, int]:
     judged = cal.read_qrels(folder / qrels).to_dict()
     found: Runs = {}
     for file in chosen:
-        lists = cal.read_run(file).documents()
+        lists = cal.read_run(file).to_dict()
         found[file.name] = {
             query: dict(sorted(lists[query].items(), key=lambda pair: (-pair[1], pair[0]))[:DEPTH])
             for query in judged

@@ -15,7 +15,7 @@ from calipers.plot.drawing import check_chart, save
 from calipers.plurals import counted
 from calipers.rankers import NORMALIZATIONS, PRESETS, Goal
 from calipers.results import markdown_text
-from calipers.text import CHANCES, UPPER, Summaries, TextOptions, read_summaries, text_measures
+from calipers.text import CHANCES, UPPER, TextCollection, TextOptions, as_collection, text_measures
 from research.busafekete2012.conventions_study import CONVENTIONS, SIX, convention_study
 from research.command_line import note, options, seed_option, study_folder, table_output, write_table
 from research.feng2023.text_study import MEASURES, text_study
@@ -321,7 +321,7 @@ def text(
     python -m research study text data.jsonl -m "chrF BLEU TER" --chance sentences --chance lead -o study5/
     python -m research study text data.jsonl -m "BERTScore" --encoder roberta-large --cache kept/ -o study6/
     """
-    summaries = read_summaries(data)
+    summaries = as_collection(data)
     if systems:
         summaries = summaries.of_systems(_words(systems))
     names = list(measures) or [MEASURES]
@@ -344,7 +344,7 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _matcher(summaries: Summaries, encoder: str | None, cache: str | None) -> Any:
+def _matcher(summaries: TextCollection, encoder: str | None, cache: str | None) -> Any:
     """Open the model of BERTScore."""
     from calipers.text import Encoder, matcher
 

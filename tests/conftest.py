@@ -1,18 +1,15 @@
-"""What all tests share: real data, tools that may be absent, and how hard hypothesis looks.
+"""Fixtures that all tests share: real data, tools that may be missing, and hypothesis's profiles.
 
-Something absent is skipped with a message on a user's machine and a failure in CI, where a skipped test would
-be taken for a passed one.
+A test whose tool is missing is skipped with a message that says how to get the tool. Where the variable CI is set, it
+fails instead: there a skipped test would be taken for a passed one.
 """
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import shutil
-from collections import Counter
-from collections.abc import Generator, Iterator
-from itertools import compress
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -23,6 +20,11 @@ from hypothesis import HealthCheck, settings
 CI = os.environ.get("CI", "").lower() in ("1", "true")
 ROOT = Path(__file__).resolve().parent.parent
 COMPILERS = ("c++", "g++", "clang++")
+HOW_TO_GET = {
+    "chromium": "apt-get install chromium fonts-dejavu-core",
+    "java": "apt-get install default-jre-headless",
+    "c++": "apt-get install g++",
+}
 
 # ranx compiles itself for minutes to fuse and score a handful of lists: here it runs as the Python it is written in.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
@@ -37,65 +39,34 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if CI else "default"))
 
 
-CASE = pytest.StashKey[int]()  # which of the cases of its test an item is
-# What `--quick` leaves out: all that is slow, or needs more than the package, pytest and hypothesis.
-NOT_QUICK = ("slow", "peers", "acceptance", "packaging", "browser", "java")
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="only the quick core tests")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--quick"):
-        marked = [any(item.get_closest_marker(name) for name in NOT_QUICK) for item in items]
-        config.hook.pytest_deselected(items=list(compress(items, marked)))
-        items[:] = [item for item, left_out in zip(items, marked, strict=True) if not left_out]
-    items.sort(key=_place)
-    seen: Counter[str] = Counter()
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        item.stash[CASE] = seen[test]
-        seen[test] += 1
-
-
-def pytest_collection_finish() -> None:
-    """All that has been imported stays: looking through it for garbage again and again takes a tenth of the time."""
-    gc.collect()
-    gc.freeze()
-
-
-def _place(item: pytest.Item) -> int:
-    """Long files first, doctests last."""
-    name = item.path.stem
-    return LONG.index(name) if name in LONG else len(LONG) + (not name.startswith("test_"))
-
-
 def absent(message: str, *, failure: bool = CI) -> NoReturn:
     """Skip this test, or fail it where nothing may be missing."""
     if failure:
-        pytest.fail(f"{message} (nothing may be missing here)", pytrace=False)
+        pytest.fail(f"{message} (nothing may be missing in CI)", pytrace=False)
     pytest.skip(message, allow_module_level=True)
 
 
 class Require:
-    """Ask for something outside the project: `require.tool("chromium")`, `require.module("ranx")`."""
+    """Requests for something outside the project: `require.tool("chromium")`, `require.module("ranx")`."""
 
     def tool(self, *names: str) -> str:
-        """The path of the first of these programs that is present."""
+        """Return the path of the first of these programs that is present."""
         for name in names:
             if path := shutil.which(name):
                 return path
-        absent(f"needs {' or '.join(names)}")
+        hint = HOW_TO_GET.get(names[0])
+        absent(f"needs {' or '.join(names)}" + (f": {hint}" if hint else ""))
 
     def compiler(self) -> str:
+        """Return the path of a C++ compiler."""
         return self.tool(*COMPILERS)
 
     def module(self, name: str) -> ModuleType:
+        """Import a module that is not a dependency of the package."""
         try:
             return importlib.import_module(name)
         except ImportError:
-            absent(f"needs the module {name} (requirements/)")
+            absent(f"needs the module {name}: make .venv/.peers installs it (requirements/)")
 
 
 @pytest.fixture(scope="session")
@@ -105,7 +76,7 @@ def require() -> Require:
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of real data for the acceptance tests."""
+    """Return the folder of real data."""
     folder = Path(os.environ.get("CALIPERS_DATA", "../shared/data"))
     if not folder.is_absolute():
         folder = ROOT / folder
@@ -117,7 +88,7 @@ def data() -> Path:
 
 @pytest.fixture(scope="module")
 def browser(require: Require) -> Iterator[Any]:
-    """Chromium, closed after the last test of a file: its event loop bars every other one in this thread."""
+    """Start Chromium, and close it after the last test of a file: no other event loop can run in this thread."""
     require.module("altair")
     require.module("playwright")
     program = require.tool("chromium", "chromium-browser", "google-chrome")
@@ -135,74 +106,7 @@ def browser(require: Require) -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables look the same wherever the tests run, and commands find no data that they were not given."""
+    """Print tables alike on every terminal, and hide data that a test does not ask for."""
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CALIPERS_DATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
-
-
-# The longest files start first, so that no worker is left with one of them at the end: browsers, Spark, models.
-LONG = (
-    "test_spark",
-    "test_browser",
-    "test_manual",
-    "test_study_letor",
-    "test_text_bert",
-    "test_report",
-    "test_measures_exact",
-    "test_properties",
-    "test_ranges",
-    "test_measures_common",
-)
-# Long files whose tests share nothing that is expensive: they go to the workers one by one.
-SHARED_OUT = ("test_help", "test_ways", "test_reproduce", "test_hostile")
-
-
-# Files of which coverage is not measured, beside what `--quick` leaves out: brute force and fuzzing, which take minutes
-# to trace and show little that the other tests do not, commands in processes of their own, and limits on memory.
-UNTRACED = (
-    "test_bounds", "test_exposure", "test_line_ends", "test_measures_common", "test_measures_exact",
-    "test_numbers", "test_outputs", "test_properties", "test_range_laws", "test_ranges", "test_rankers", "test_reader",
-    "test_scanner", "test_vectors", "test_ways", "test_without_spark",
-)  # fmt: skip
-
-
-TRACED = 3  # cases of a test with parameters: the others take the same ways
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """In a worker pytest-cov starts tracing before it knows that it is one, and then again: end the first, which nobody
-    reads, and which would go on wherever the second one pauses.
-    """
-    measuring = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
-    if measuring is not None and hasattr(session.config, "workerinput"):
-        measuring.cov.stop()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """With `--cov`: trace only what is worth it."""
-    measuring = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
-    if measuring is not None:
-        left_out = any(item.get_closest_marker(name) for name in NOT_QUICK)
-        traced = not left_out and item.stash[CASE] < TRACED and item.path.stem not in (*UNTRACED, *LONG)
-        if traced != measuring.started:
-            (measuring.resume if traced else measuring.pause)()
-    return (yield)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """File by file to the workers, in the order of `pytest_collection_modifyitems`: tests of a file share what they
-    compute.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return nodeid if Path(file).stem in SHARED_OUT else file
-
-    config.option.loadscopereorder = False
-    return ByFile(config, log)

@@ -65,6 +65,8 @@ def _collection(simulation: Simulation, folder: Path) -> None:
         "topic_id,url,bm25,model\n" + "".join(f"{q},{d},{score},{tag}\n" for q, _, d, _, score, tag in fields)
     )
     (folder / "queries.tsv").write_text("".join(f"{q}\twhat people ask about {q}\n" for q in simulation.qrels))
+    rows = (f"{q},{('ask', 'buy')[i % 2]},{1 + i % 7}\n" for i, q in enumerate(simulation.qrels))
+    (folder / "queries.csv").write_text("query,intent,searches\n" + "".join(rows))
     _repeats(simulation, folder)
     _passages(ranked, folder)
     _several_ratings(simulation, folder)

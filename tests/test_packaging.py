@@ -19,8 +19,7 @@ VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
 PORTABLE = "3.12"  # where the wheel is what compilers other than GNU's would make of it
 CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
 
-# One group: with `--dist loadgroup` one worker runs these, and builds everything once.
-pytestmark = [pytest.mark.packaging, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 def environment() -> dict[str, str]:
@@ -175,10 +174,19 @@ def test_version_says_compiled(installed: Path, tmp_path: Path, require: Require
     assert version.strip() in said
 
 
-def test_tiny_evaluation(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "qrels.txt").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n")
-    (tmp_path / "tiny.run").write_text("1 Q0 b 1 2.0 tiny\n1 Q0 a 2 1.0 tiny\n2 Q0 c 1 1.0 tiny\n")
-    command = ["evaluate", "qrels.txt", "tiny.run", "-m", "RR P@1", "--format", "csv", "-o", "out.csv"]
+TINY = {  # the same judgments and run in the formats that need no extra
+    "TREC": ("1 0 a 1\n1 0 b 0\n2 0 c 1\n", "1 Q0 b 1 2.0 tiny\n1 Q0 a 2 1.0 tiny\n2 Q0 c 1 1.0 tiny\n"),
+    "CSV": ("query,document,grade\n1,a,1\n1,b,0\n2,c,1\n", "query,document,score\n1,b,2\n1,a,1\n2,c,1\n"),
+    "JSON": ('{"1": {"a": 1, "b": 0}, "2": {"c": 1}}', '{"1": {"b": 2, "a": 1}, "2": {"c": 1}}'),
+}
+
+
+@pytest.mark.parametrize("kind", TINY)
+def test_tiny_evaluation(kind: str, installed: Path, tmp_path: Path) -> None:
+    judgments, ranking = TINY[kind]
+    (tmp_path / "judgments").write_text(judgments)
+    (tmp_path / "tiny").write_text(ranking)
+    command = ["evaluate", "judgments", "tiny=tiny", "-m", "RR P@1", "--format", "csv", "-o", "out.csv"]
     run(installed / "calipers", *command, cwd=tmp_path)
     header, row = (tmp_path / "out.csv").read_text().splitlines()
     assert header == "system,RR,P@1"

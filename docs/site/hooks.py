@@ -1,4 +1,4 @@
-"""Pages of the manual that nobody writes by hand: the reference of the library, the gallery, and the notebooks.
+"""Pages of the manual that nobody writes by hand: the reference, the measure cards, the gallery and the notebooks.
 
 MkDocs calls these functions (mkdocs.yml). The reference lists what the packages export, so that no name is forgotten;
 the notebooks are run as the site is built, so that what they show is what they do. What pages name in code must exist.
@@ -23,6 +23,7 @@ from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
 sys.path.insert(0, str(Path(__file__).parent))
+from measure_pages import measure_pages
 from spelling import misspelt
 
 LOG = logging.getLogger("mkdocs.hooks.spelling")  # a warning stops the build
@@ -59,7 +60,7 @@ SETUP = "import altair\n_ = altair.renderers.enable('png')"
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     source = Path(config.docs_dir)
-    pages = reference() | {"gallery.md": gallery(source)}
+    pages = reference() | measure_pages() | {"gallery.md": gallery(source)}
     for path in sorted((source / "notebooks").glob("*.ipynb")):
         pages |= notebook(path)
     for name, content in pages.items():

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from calipers import Scores
-from calipers.text import Summaries, evaluate_summaries, human_correlation, read_summaries
+from calipers.text import Evaluation, TextCollection, as_collection, human_correlation
 from research.printed_figures import NEEDS_DATA, Figure, judged
 from research.registry import printed
 
@@ -75,8 +75,8 @@ def _encoder(folder: Path) -> str | None:
 
 
 @cache
-def _summaries(path: Path) -> Summaries:
-    return read_summaries(path).of_systems(ABSTRACTIVE).first_references(1)
+def _summaries(path: Path) -> TextCollection:
+    return as_collection(path).of_systems(ABSTRACTIVE).first_references(1)
 
 
 Values = dict[tuple[str, str], float]
@@ -96,7 +96,7 @@ def _rouge(path: Path, measure: str, level: str) -> tuple[Values, Reasons]:
 
 @cache
 def _rouge_scores(path: Path, measure: str) -> Scores:
-    return evaluate_summaries(_summaries(path), f"{measure} V1({measure}) V2({measure})", warn=False).scores
+    return Evaluation(_summaries(path), f"{measure} V1({measure}) V2({measure})").scores
 
 
 @cache
@@ -120,12 +120,12 @@ def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], 
 
     given = _summaries(path)
     by = matcher(Encoder(encoder))
-    scores = evaluate_summaries(given, "BERTScore V1(BERTScore) V2(BERTScore)", matcher=by, warn=False).scores
+    scores = Evaluation(given, "BERTScore V1(BERTScore) V2(BERTScore)", encoder=by).scores
     first, last = document_profiles(given, by).ends(SIZE)
     return scores, first.tolist(), last.tolist(), by.encoder.name
 
 
-def _values(scores: Scores, given: Summaries, level: str, documents: Sequence[int] | None = None) -> Values:
+def _values(scores: Scores, given: TextCollection, level: str, documents: Sequence[int] | None = None) -> Values:
     chosen = list(range(len(scores.queries))) if documents is None else list(documents)
     names = tuple(scores.queries[d] for d in chosen)
     part = Scores(scores.measures, scores.systems, names, scores.values[..., chosen], scores.reasons[..., chosen])

@@ -37,7 +37,7 @@ from calipers.text import (
     RandomTexts,
     ScoreCache,
     Scorer,
-    Summaries,
+    TextCollection,
     TextMeasure,
     TextOptions,
     TextTask,
@@ -232,7 +232,7 @@ class NormalisedTexts:
     More is better everywhere.
     """
 
-    summaries: Summaries
+    summaries: TextCollection
     measures: tuple[str, ...]
     chances: tuple[str, ...]
     plain: Floats  # [measure, system, document]
@@ -265,7 +265,7 @@ class NormalisedTexts:
 
 
 def text_study(
-    summaries: Summaries,
+    summaries: TextCollection,
     measures: str | Sequence[str] = MEASURES,
     chances: Sequence[str] = CHANCES,
     options: TextOptions | None = None,
@@ -284,7 +284,7 @@ def text_study(
 
 
 def normalised_texts(
-    summaries: Summaries,
+    summaries: TextCollection,
     measures: str | Sequence[str] = MEASURES,
     chances: Sequence[str] = CHANCES,
     options: TextOptions | None = None,
@@ -327,14 +327,14 @@ def normalised_texts(
     return NormalisedTexts(summaries, tuple(names), tuple(chances), plain, normal, base)
 
 
-def _judged(summaries: Summaries, aspects: Sequence[str]) -> dict[str, Floats]:
+def _judged(summaries: TextCollection, aspects: Sequence[str]) -> dict[str, Floats]:
     found = {aspect: summaries.judgments(aspect) for aspect in aspects or summaries.human}
     if not found:
         raise CalipersError("has no human scores", file=summaries.name)
     return found
 
 
-def _check(asked: Sequence[TextMeasure], chances: Sequence[str], summaries: Summaries) -> None:
+def _check(asked: Sequence[TextMeasure], chances: Sequence[str], summaries: TextCollection) -> None:
     for measure in asked:
         if measure.normal:
             raise CalipersError(f"{measure.named()}: the study normalises measures itself; name {measure.base}")

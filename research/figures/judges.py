@@ -243,9 +243,9 @@ def holes(data: Path, runs: list[cal.Run]) -> Table:
     table = study.fill()
     rows = []
     for name, column in (("half of the human's labels", "human_only"), ("the holes filled by UMBRELA", "score")):
-        values = np.array(table.column(column), float)
+        values = np.array(table[column], float)
         tau = cal.rank_correlation(truth, values)
-        share = float(np.mean(np.array(table.column("judge_share"), float))) if column == "score" else 0.0
+        share = float(np.mean(np.array(table["judge_share"], float))) if column == "score" else 0.0
         rows.append((name, tau, float(np.abs(values - truth).mean()), share))
     return Table(
         ("labels", "tau with all human labels", "mean error of nDCG@10", "share that rests on the judge"), tuple(rows)

@@ -200,7 +200,7 @@ def figure_1(data: Path) -> str:
     rows = [
         (
             measure.partition("@")[2],
-            *(float(np.mean(found.figures(measure).column(tool))) for tool in ("definition", "letor4", "yahoo")),
+            *(float(np.mean(found.figures(measure)[tool])) for tool in ("definition", "letor4", "yahoo")),
             part("letor4", measure, "lists shorter than k"),
             part("yahoo", measure, "no relevant document"),
         )

@@ -27,7 +27,7 @@ def encoder(model: str, layer: int | None = None) -> text.Encoder:
     return text.Encoder(model, layer, cache=sys.argv[4] if len(sys.argv) > 4 else None)
 
 
-def best_of_several(given: text.Summaries) -> str:
+def best_of_several(given: text.TextCollection) -> str:
     """E of the best reference, beside the best of the expectations and the mean over references."""
     rows: list[tuple[Cell, ...]] = []
     lengths = np.array([60])
@@ -45,10 +45,10 @@ def best_of_several(given: text.Summaries) -> str:
     ).to_markdown()
 
 
-def levels(given: text.Summaries) -> str:
+def levels(given: text.TextCollection) -> str:
     rows: list[tuple[Cell, ...]] = []
     for length in ("candidate", "reference"):
-        found = text.evaluate_summaries(given, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)", text.TextOptions(length=length))
+        found = text.Evaluation(given, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)", length=length)
         taus = text.human_correlation(found.scores, given.human, coefficients=["tau-b"], samples=0)
         for level in ("system", "summary", "pooled"):
             for name in found.scores.measures:
@@ -58,20 +58,20 @@ def levels(given: text.Summaries) -> str:
     return Table(("measure", "level", *ASPECTS), tuple(rows)).to_markdown()
 
 
-def first_documents(given: text.Summaries, count: int) -> text.Summaries:
+def first_documents(given: text.TextCollection, count: int) -> text.TextCollection:
     human = {aspect: values[:, :count] for aspect, values in given.human.items()}
-    return text.Summaries(given.documents[:count], given.systems, tuple(row[:count] for row in given.texts), human)
+    return text.TextCollection(given.documents[:count], given.systems, tuple(row[:count] for row in given.texts), human)
 
 
-def layers(given: text.Summaries, model: str) -> str:
+def layers(given: text.TextCollection, model: str) -> str:
     cells: list[Cell] = []
     for layer in range(1, 7):
         by = text.matcher(encoder(model, layer))
-        cells.append(float(text.evaluate_summaries(given, "BERTScore", matcher=by).scores.values.mean()))
+        cells.append(float(text.Evaluation(given, "BERTScore", encoder=by).scores.values.mean()))
     return Table(("layer", *(str(layer) for layer in range(1, 7))), (("mean F1", *cells),)).to_markdown()
 
 
-def profiles(given: text.Summaries, model: str) -> str:
+def profiles(given: text.TextCollection, model: str) -> str:
     found = text.document_profiles(given, text.matcher(encoder(model)))
     plot.save(profile_chart(found), str(DOCS / "images/text-profiles.png"))
     rows: list[tuple[Cell, ...]] = []
@@ -97,16 +97,16 @@ def tables(data: Path, model: str) -> str:
     return Table(("table", "printed / computed", *ASPECTS), tuple(rows)).to_markdown()
 
 
-def sensitivity(given: text.Summaries, model: str) -> str:
+def sensitivity(given: text.TextCollection, model: str) -> str:
     """How much normalising adds to system-level tau-b, the mean over aspects, as layer and k change."""
     rows: list[tuple[Cell, ...]] = []
     measures = "BERTScore V1(BERTScore) V2(BERTScore)"
     matchers = {layer: text.matcher(encoder(model, layer)) for layer in (6, 5, 4)}
     for layer, count, k in product(matchers, (1, 11), ("reference", 20, 60)):
         by = matchers[layer]
-        options = text.TextOptions(keywords=text.Keywords(k=k))
+        options = text.TextOptions(k=k)
         part_of = given.first_references(count)
-        scores = text.evaluate_summaries(part_of, measures, options, by).scores
+        scores = text.Evaluation(part_of, measures, **vars(options), encoder=by).scores
         ends = text.document_profiles(part_of, by, options).ends(20)
         cells: list[Cell] = []
         for chosen in (np.arange(len(given.documents)), *ends):
@@ -120,7 +120,7 @@ def sensitivity(given: text.Summaries, model: str) -> str:
     return Table(("layer", "references", "k", *columns), tuple(rows)).to_markdown()
 
 
-def near_table_9_1(given: text.Summaries) -> str:
+def near_table_9_1(given: text.TextCollection) -> str:
     """Every kind of ROUGE, way to take references, stemming and level, by how far it is from the printed row."""
     wanted = np.array([float(printed("feng2023")["table-9.1"]["cells"]["base"][aspect]) for aspect in ASPECTS])
     found: list[tuple[float, tuple[Cell, ...]]] = []
@@ -135,7 +135,7 @@ def near_table_9_1(given: text.Summaries) -> str:
                 "ROUGE-L",
                 "ROUGE-L(part=recall)",
             ]
-            scores = text.evaluate_summaries(given.first_references(count), names, options).scores
+            scores = text.Evaluation(given.first_references(count), names, **vars(options)).scores
             taus = text.human_correlation(scores, given.human, coefficients=["tau-b"], samples=0)
             for name in names:
                 for level in ("system", "summary", "pooled"):
@@ -159,13 +159,13 @@ def near_table_9_1(given: text.Summaries) -> str:
 
 
 def main(data: Path, model: str, benchmark: Path | None) -> None:
-    whole = text.read_summaries(data / "summaries/SummEval.json.xz")
+    whole = text.as_collection(data / "summaries/SummEval.json.xz")
     abstractive = whole.of_systems(ABSTRACTIVE)
     replace(PAGE, "text-best", best_of_several(whole))
     asked = "ROUGE-1 E(ROUGE-1) V1(ROUGE-1) V2(ROUGE-1) ROUGE-2 V2(ROUGE-2) ROUGE-L V2(ROUGE-L)"
-    replace(PAGE, "text-scores", text.evaluate_summaries(whole, asked).scores.mean().to_markdown())
+    replace(PAGE, "text-scores", text.Evaluation(whole, asked).scores.mean().to_markdown())
     replace(PAGE, "text-levels", levels(abstractive))
-    found = text.evaluate_summaries(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
+    found = text.Evaluation(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
     taus = text.human_correlation(found.scores, abstractive.human, ["system"], ["tau-b"])
     plot.save(correlation_chart(taus), str(DOCS / "images/text-correlation.png"))
     replace(RESEARCH / "README.md", "text-tables", tables(data, model))

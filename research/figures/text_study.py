@@ -39,7 +39,7 @@ def write(mark: str, study: TextStudy) -> None:
         replace(PAGE, f"text-study-{mark}-{name}", tables[name][1].to_markdown())
 
 
-def words_and_characters(given: text.Summaries, cache: Path | None) -> None:
+def words_and_characters(given: text.TextCollection, cache: Path | None) -> None:
     """The measures that count words or characters: all systems, and the abstractive ones."""
     every = normalised_texts(given, MEASURES, cache=cache)
     some = every.of_systems(ABSTRACTIVE)
@@ -90,7 +90,7 @@ def gains_without(measure: str, study: TextStudy, abstractive: TextStudy) -> str
     return Table(columns, rows).to_markdown()
 
 
-def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
+def vectors(given: text.TextCollection, model: str, cache: Path | None) -> None:
     """BERTScore: all systems, and the abstractive ones."""
     options, matcher = text.TextOptions(texts=TEXTS), text.matcher(text.Encoder(model))
     write_both("bert", normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache))
@@ -102,7 +102,7 @@ def write_both(mark: str, every: NormalisedTexts) -> None:
 
 
 def main(data: Path, encoder: str, cache: Path | None, *asked: str) -> None:
-    given = text.read_summaries(data / "summaries/SummEval.json.xz")
+    given = text.as_collection(data / "summaries/SummEval.json.xz")
     parts = {
         "words": lambda: words_and_characters(given, cache),
         "vectors": lambda: vectors(given, encoder, cache),

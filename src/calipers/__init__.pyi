@@ -53,6 +53,7 @@ from calipers.errors import CheckFailed as CheckFailed
 from calipers.errors import UnknownName as UnknownName
 from calipers.evaluation.evaluation import Policies as Policies
 from calipers.evaluation.evaluation import evaluate as evaluate
+from calipers.experiment import Experiment as Experiment
 from calipers.fusion.combine import FusedRun as FusedRun
 from calipers.fusion.combine import fuse as fuse
 from calipers.fusion.oracles import fusion_bound as fusion_bound
@@ -137,6 +138,7 @@ from calipers.stats.reproduced_runs import Reproducibility as Reproducibility
 from calipers.stats.reproduced_runs import reproducibility as reproducibility
 from calipers.stats.significance_marks import marked as marked
 from calipers.stats.standardisation import standardise as standardise
+from calipers.text.evaluation import evaluate_texts as evaluate_texts
 from calipers.unjudged.judging_pools import JudgingPool as JudgingPool
 from calipers.unjudged.judging_pools import pool as pool
 from calipers.unjudged.judging_simulation import JudgingSimulation as JudgingSimulation

@@ -58,7 +58,7 @@ def warn_user(notes: Iterable[str], warn: bool = True) -> None:
     import warnings
 
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and (_module(frame) + ".").startswith(("calipers.", "importlib.")):
+    while frame.f_back is not None and (_module(frame) + ".").startswith(("calipers.", "functools.", "importlib.")):
         frame = frame.f_back
         level += not _of_import(frame)  # warnings does not count these
     warnings.warn(text, CalipersWarning, stacklevel=level)

@@ -54,7 +54,8 @@ class Record:
         >>> Point(1).changed(y=2)
         Point(x=1, y=2)
         """
-        return type(self)(**dict(zip(self._names, values_of(self), strict=True)) | parts)
+        given = {name: value for name, value in vars(self).items() if name in self._names}
+        return type(self)(**given | parts)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")

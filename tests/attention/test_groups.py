@@ -181,6 +181,7 @@ def test_what_is_refused() -> None:
 
 
 def test_every_command_takes_groups(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     qrels = {query: {"a": 2, "b": 0, "c": 1, "d": grade} for query, grade in (("p", 1), ("q", 0), ("r", 2))}
     runs = {
         "one": {q: {"x": 4.0, "a": 3.0, "b": 2.0, "c": 1.0} for q in qrels},

@@ -215,7 +215,6 @@ def _put(path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("what", BAD)
 def test_bad_runs_are_answered_by_one_line(folder: Path, what: str) -> None:
     make, words = BAD[what]
@@ -228,7 +227,6 @@ def test_bad_runs_are_answered_by_one_line(folder: Path, what: str) -> None:
     assert not (folder / "out").exists()
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -315,8 +313,6 @@ def test_the_plain_scanner_gives_the_same(folder: Path) -> None:
     assert process(*arguments, CALIPERS_PLAIN="1").stdout == calipers(*arguments).stdout
 
 
-@pytest.mark.once
-@pytest.mark.once
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     done = calipers(command, "--help")
@@ -324,7 +320,6 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"calipers {command}" in done.stdout
 
 
-@pytest.mark.once
 def test_demo(tmp_path: Path) -> None:
     done = calipers("demo", "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

@@ -57,6 +57,7 @@ def _smaller(example: str) -> str:
     return example
 
 
+@pytest.mark.java
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [example for example in RUN if APART not in example])
 def test_every_example_runs_as_written(
@@ -89,6 +90,7 @@ def test_every_example_runs_as_written(
         assert out or example.startswith("calipers convert")
 
 
+@pytest.mark.java
 @pytest.mark.slow
 @pytest.mark.parametrize("example", [example for example in RUN if APART in example])
 def test_the_examples_of_spark_run_too(

@@ -203,14 +203,14 @@ def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch
     rows = b"".join(b'{"query": "q", "doc": "d%d", "score": 1}\n' % i for i in range(2000))
     packed = write(gzip.compress(rows))
     assert "unpacks to more than" in refusal(lambda: cal.read_runs(packed))
-    assert len(cal.read_runs(packed, max_unpacked=1 << 20)[0].documents()["q"]) == 2000
+    assert len(cal.read_runs(packed, max_unpacked=1 << 20)[0].to_dict()["q"]) == 2000
 
 
 def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
     """Blanks, empty lists, several queries, and what is broken between them."""
 
     def read(text: bytes) -> dict[str, dict[str, float]]:
-        return cal.read_runs(write(text), format="json")[0].documents()
+        return cal.read_runs(write(text), format="json")[0].to_dict()
 
     assert read(b' [ {"query": "q", "doc": "a", "score": 1} ,\n{"query": "r", "doc": "b", "score": 2}\n] \n') == {
         "q": {"a": 1.0},
@@ -242,7 +242,7 @@ def test_a_second_key_is_found_in_linear_time(write: Callable[[bytes], str]) -> 
     keys = b", ".join(b'"d%d": 1' % i for i in range(200_000))
     start = time.process_time()
     assert "'d199999' appears twice" in refusal(
-        lambda: cal.read_runs(write(b'{"q": {' + keys + b', "d199999": 2}}'))[0].documents()
+        lambda: cal.read_runs(write(b'{"q": {' + keys + b', "d199999": 2}}'))[0].to_dict()
     )
     assert time.process_time() - start < 20  # some minutes if each key is sought among all before it
 
@@ -291,17 +291,17 @@ def test_parquet_is_held_to_the_limits(tmp_path: Path, monkeypatch: pytest.Monke
     column = {"query": pa.array(["q"] * n), "score": pa.array(np.ones(n))}
     file = _parquet(tmp_path / "long", pa.table({**column, "doc": long_ids}))
     with room(600):
-        assert "unpacks to more than" in refusal(lambda: cal.read_runs(file)[0].documents())
+        assert "unpacks to more than" in refusal(lambda: cal.read_runs(file)[0].to_dict())
     many = _parquet(tmp_path / "many", pa.table({**column, "doc": pa.array(np.arange(n))}))
     assert "unpacks to more than" in refusal(lambda: cal.read_runs(many, max_unpacked=1000))
-    assert len(cal.read_runs(many)[0].documents()["q"]) == n
+    assert len(cal.read_runs(many)[0].to_dict()["q"]) == n
     monkeypatch.setattr(parquet, "ROOM", 200_000)
     monkeypatch.setattr(parquet, "RATIO", 0)
     texts = {"plain": {"use_dictionary": False}, "coded": {"use_dictionary": ["doc"]}}
     texts["delta"] = {"use_dictionary": False, "column_encoding": {"doc": "DELTA_BYTE_ARRAY"}}
     for name, options in texts.items():
         short = pa.table({**column, "doc": pa.array([f"d{i}" for i in range(n)])})
-        assert len(cal.read_runs(_parquet(tmp_path / name, short, **options))[0].documents()["q"]) == n
+        assert len(cal.read_runs(_parquet(tmp_path / name, short, **options))[0].to_dict()["q"]) == n
         grown = pa.table({**column, "doc": pa.array(["d" * (i // 10 + 1) + str(i) for i in range(n)])})
         wide = _parquet(tmp_path / f"{name}-wide", grown, **options)
         assert "unpacks to more than" in refusal(lambda wide=wide: cal.read_runs(wide))
@@ -321,8 +321,8 @@ def test_parquet_with_broken_text(tmp_path: Path) -> None:
 
 def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
     odd = write(b"query,doc,score,s\xffm\nq,a,1,t\n")
-    assert f"{odd}:1: not text in UTF-8" in refusal(lambda: cal.read_runs(odd)[0].documents())
-    assert cal.read_runs(odd, encoding="latin-1")[0].documents() == {"q": {"a": 1.0}}
+    assert f"{odd}:1: not text in UTF-8" in refusal(lambda: cal.read_runs(odd)[0].to_dict())
+    assert cal.read_runs(odd, encoding="latin-1")[0].to_dict() == {"q": {"a": 1.0}}
     start = time.process_time()
     refusal(lambda: cal.read_runs(write(b"query,doc," + b"1" * 50_000 + b"x\nq,a,1\n")))
     assert time.process_time() - start < 5
@@ -621,12 +621,12 @@ def _ways(kind: str, path: str) -> list[Callable[[], object]]:
     if kind == "toml":
         return [lambda: cal.evaluate(JUDGED, RUN, ["nDCG@5"], like=cal.read_convention(path))]
     if kind == "summaries":
-        from calipers.text.summary_files import read_summaries
+        from calipers.text.text_files import as_collection
 
-        return [lambda: read_summaries(path)]
+        return [lambda: as_collection(path)]
     return [
         lambda: cal.evaluate(JUDGED, cal.read_runs(path), ["AP", "P@5"]).mean(),
-        lambda: [run.documents() for run in cal.read_runs(path)],
+        lambda: [run.to_dict() for run in cal.read_runs(path)],
         lambda: cal.evaluate(cal.read_judgments(path), RUN, ["AP"]).mean(),
     ]
 

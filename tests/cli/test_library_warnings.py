@@ -50,7 +50,7 @@ def checked() -> object:
 
 
 def text_scored() -> object:
-    return calipers.text.evaluate_summaries(calipers.text.read_summaries("data.jsonl"), "ROUGE-1")
+    return calipers.text.evaluate_texts(calipers.text.as_collection("data.jsonl"), "ROUGE-1")
 
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {

@@ -208,7 +208,7 @@ def test_a_matrix_that_would_be_huge_and_empty_is_refused(tmp_path: Path) -> Non
     assert file.sparse().shape == (2, MOST_CELLS)
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.peers
 def test_mq2008_is_what_scikit_learn_reads(data: Path, tmp_path: Path, require) -> None:
     lzma = importlib.import_module("lzma")

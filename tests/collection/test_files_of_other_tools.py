@@ -53,7 +53,7 @@ def grades(path: Any, **named: Any) -> dict[str, dict[str, float]]:
 
 
 def scores(path: Any, **named: Any) -> dict[str, dict[str, float]]:
-    return cal.read_run(path, **named).documents()
+    return cal.read_run(path, **named).to_dict()
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_mteb(write: Write) -> None:
     assert scores(one) == BEIR_RESULTS
     other = {"PLAIN-2": {"MED-10": 0.5}}
     two = write({"mteb_model_meta": meta, "fin": {"test": BEIR_RESULTS}, "swe": {"test": other}})
-    runs = {run.name: run.documents() for run in cal.read_runs(two)}
+    runs = {run.name: run.to_dict() for run in cal.read_runs(two)}
     assert runs == {"intfloat/e5-small:fin:test": BEIR_RESULTS, "intfloat/e5-small:swe:test": other}
     assert scores(write({"default": {"test": BEIR_RESULTS}})) == BEIR_RESULTS
     assert cal.evaluate(BEIR_GRADES, one, ["RR"])["RR"].tolist() == [[0.5, 1.0]]
@@ -133,7 +133,7 @@ MSMARCO = "1048585\t7187158\t1\n1048585\t7187157\t2\n1048585\t7187163\t3\n2\t433
 def test_three_columns_are_ranks_or_scores_by_the_rule(write: Write, command: Command) -> None:
     by_rank = {"1048585": {"7187158": -1, "7187157": -2, "7187163": -3}, "2": {"4339068": -1, "1782337": -2}}
     run = cal.read_run(write(MSMARCO, "run.tsv"))
-    assert run.documents() == by_rank
+    assert run.to_dict() == by_rank
     assert "the third runs 1, 2, ... in every query and is taken as the rank" in first_note(run)
     # In file order, query by query: also where the lines of queries are mixed, and with blanks instead of tabs.
     mixed = "".join(sorted(MSMARCO.splitlines(keepends=True), key=lambda line: line.split("\t")[2]))
@@ -203,7 +203,7 @@ def test_quepid(write: Write, command: Command) -> None:
         '(3/5/26) Weekly,2026-03-05T12:00:00Z,8,star wars,11,2,"Star, Wars"\r\n'
     )
     run = cal.read_run(write(snapshot, "snapshot.csv"))
-    assert (run.name, run.documents()) == ("(3/5/26) Weekly", {"star wars": {"1893": -1, "11": -2}})
+    assert (run.name, run.to_dict()) == ("(3/5/26) Weekly", {"star wars": {"1893": -1, "11": -2}})
     _, out, said = command("evaluate", write(ratings, "a.csv"), write(snapshot, "b.csv"), "-m", "RR", "--format", "csv")
     assert out.splitlines()[1] == "(3/5/26) Weekly,0.25", said
     assert "documents are ordered by 'Doc Position' (score = -rank)" in said
@@ -237,7 +237,7 @@ def test_rank_only(write: Write) -> None:
     frame.to_parquet(path := write("", "run.parquet"))
     for source in (frame, path, write(rows, "rows.json"), write(frame.to_csv(index=False), "run.csv")):
         run = cal.read_run(source)
-        assert run.documents() == {"1": {"a": 0, "b": -1}}
+        assert run.to_dict() == {"1": {"a": 0, "b": -1}}
         assert "there is no score: documents are ordered by 'rank'" in first_note(run)
         with pytest.warns(CalipersWarning, match="ordered by 'rank'"):
             assert cal.evaluate({"1": {"b": 1}}, source, ["RR"])["RR"].tolist() == [[0.5]]
@@ -396,7 +396,7 @@ def test_lists_of_ir_measures(require: Any) -> None:
     for judgments, runs in ((qrels, run), (iter(qrels), iter(run)), (qrels, {"bm25": run}), (qrels, [run])):
         assert cal.evaluate(judgments, runs, ["nDCG", "RR"]).values.tolist() == want
     assert cal.read_judgments(iter(qrels)).to_dict() == HELD
-    assert cal.read_runs(run)[0].documents() == RUN
+    assert cal.read_runs(run)[0].to_dict() == RUN
     Row = namedtuple("Row", "topic url stars")
     assert cal.read_judgments([Row(7, "x", 2)]).to_dict() == {"7": {"x": 2}}
     assert "column 'stars', row 2: \"good\" is not a number" in refusal(
@@ -410,7 +410,7 @@ def test_dictionaries_of_pyserini() -> None:
     qrels = {301: {12: "1", "FBIS-1": "0"}, "302b": {13: "2"}}
     assert as_judgments(qrels).to_dict() == {"301": {"12": 1, "FBIS-1": 0}, "302b": {"13": 2}}
     run = {301: {12: 0.5}, 302: {"x": 0.25}}
-    assert as_runs(run)[0].documents() == {"301": {"12": 0.5}, "302": {"x": 0.25}}
+    assert as_runs(run)[0].to_dict() == {"301": {"12": 0.5}, "302": {"x": 0.25}}
     assert "grade is not a number" in refusal(as_judgments, {"1": {"a": "good"}})
 
 
@@ -483,7 +483,7 @@ def test_rollup(how: str, write: Write, tmp_path: Path, command: Command) -> Non
     for delimiter in ("\t", ","):
         file = write("".join(f"{passage}{delimiter}{document}\n" for passage, document in table.items()), "passages")
         assert scores(write(text, "named"), rollup=cal.Rollup(how, file)) == want
-    assert cal.read_run(write(text, "named"), rollup=cal.Rollup(how, table)).documents() == want
+    assert cal.read_run(write(text, "named"), rollup=cal.Rollup(how, table)).to_dict() == want
     cal.write_run(cal.read_run(run), tmp_path / "run.csv")
     assert scores(tmp_path / "run.csv", rollup=how) == want
     qrels = write("1 0 D8 1\n2 0 D7 1\n", "qrels")

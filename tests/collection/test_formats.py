@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +34,9 @@ from calipers.native import plain as _plain
 from calipers.native import scanner
 from calipers.native.ids import Ids
 from laws.fuzz_scanner import comparable
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 2, "d": -1}}
 RUN = {"1": {"a": 3.5, "x": 2.5, "b": 1.5}, "2": {"c": 9.0}, "3": {"c": 1.0}}
@@ -99,13 +100,13 @@ def test_runs_survive_every_pair_of_formats(run: Nested, tmp_path_factory: pytes
     for first in ENDINGS:
         cal.write_run(run, folder / f"a.{first}", name="mine")
         read = cal.read_run(folder / f"a.{first}")
-        assert bits(read.documents()) == bits(run), first
+        assert bits(read.to_dict()) == bits(run), first
         for second in ENDINGS:
             cal.write_run(read, folder / f"b.{second}")
             again = cal.read_run(folder / f"b.{second}")
-            assert bits(again.documents()) == bits(run), (first, second)
+            assert bits(again.to_dict()) == bits(run), (first, second)
             ordered = {q: sorted(of, key=lambda d: -of[d]) for q, of in run.items()}
-            assert {q: [*of] for q, of in again.documents().items()} == ordered, (first, second)
+            assert {q: [*of] for q, of in again.to_dict().items()} == ordered, (first, second)
 
 
 @given(qrels=nested(trec_id, grades))
@@ -129,7 +130,7 @@ def test_any_id_survives_all_but_trec(run: Nested, tmp_path_factory: pytest.Temp
     for ending in ENDINGS:
         if ending not in TREC:
             cal.write_run(run, folder / f"a.{ending}", name="my run")
-            assert bits(cal.read_run(folder / f"a.{ending}").documents()) == bits(run), ending
+            assert bits(cal.read_run(folder / f"a.{ending}").to_dict()) == bits(run), ending
 
 
 @pytest.mark.parametrize("bad", ["a b", "", "a\tb", "a\nb", "a\0"])
@@ -144,13 +145,13 @@ def test_trec_refuses_what_would_break_its_lines(bad: str, tmp_path: Path) -> No
 
 def test_ids_that_are_no_text(tmp_path: Path, write: Callable[..., str]) -> None:
     path = write(b"caf\xe9 Q0 \xff\xfe 1 2.5 t\n")
-    want = cal.read_run(path).documents()
+    want = cal.read_run(path).to_dict()
     for ending in ENDINGS:
         if ending in ("csv", "tsv"):
             assert "ids that are not text" in refusal(cal.write_run, cal.read_run(path), tmp_path / f"a.{ending}")
             continue
         cal.write_run(cal.read_run(path), tmp_path / f"a.{ending}")
-        assert cal.read_run(tmp_path / f"a.{ending}").documents() == want
+        assert cal.read_run(tmp_path / f"a.{ending}").to_dict() == want
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -159,7 +160,7 @@ def test_packed(packing: str, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{ending}.{packing}"
     cal.write_run(RUN, path)
     assert next(p for p in files.PACKINGS if path.read_bytes().startswith(p.magic))
-    assert cal.read_run(path).documents() == RUN
+    assert cal.read_run(path).to_dict() == RUN
     cal.write_qrels(QRELS, path)
     assert cal.read_judgments(path).to_dict() == QRELS
     assert (cal.evaluate(path, RUN).values == cal.evaluate(QRELS, RUN).values).all()
@@ -172,20 +173,20 @@ def test_damaged_and_endless(packing: str, tmp_path: Path) -> None:
     cal.write_run(run, tmp_path / f"run.txt.{packing}")
     packed = (tmp_path / f"run.txt.{packing}").read_bytes()
     path.write_bytes(packed[: len(packed) // 2])
-    assert "truncated" in refusal(lambda: cal.read_run(path, format="run").documents())
+    assert "truncated" in refusal(lambda: cal.read_run(path, format="run").to_dict())
     path.write_bytes(packed[:60] + bytes(40) + packed[100:])
-    refusal(lambda: cal.read_run(path, format="run").documents())  # there need be no checksum: a line may be wrong
+    refusal(lambda: cal.read_run(path, format="run").to_dict())  # there need be no checksum: a line may be wrong
     path.write_bytes(packed + packed)
-    assert "twice" in refusal(lambda: cal.read_run(path, format="run").documents())
+    assert "twice" in refusal(lambda: cal.read_run(path, format="run").to_dict())
     path.write_bytes(packed)
-    assert "--max-unpacked" in refusal(lambda: cal.read_run(path, format="run", max_unpacked=100).documents())
+    assert "--max-unpacked" in refusal(lambda: cal.read_run(path, format="run", max_unpacked=100).to_dict())
 
 
 def test_what_ranx_writes(require: Any, tmp_path: Path) -> None:
     lz4 = require.module("lz4.frame")
     path = tmp_path / "run.lz4"
     path.write_bytes(lz4.compress(json.dumps(RUN, separators=(",", ":")).encode(), compression_level=3))
-    assert cal.read_run(path).documents() == RUN
+    assert cal.read_run(path).to_dict() == RUN
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -249,10 +250,10 @@ ROWS = {"1": {"007": 3.0, "x,y": 2.0}, "10": {"a": 1.0}}
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 def test_columns_are_known_by_name(header: str, delimiter: str, write: Callable[..., str]) -> None:
     text = f'{header}\n1,007,3\n1,"x§y",2.0\n10,a,1e0\n'.replace(",", delimiter).replace("§", ",")
-    assert cal.read_run(write(text)).documents() == ROWS
-    assert cal.read_run(write(text.replace("\n", "\r\n"))).documents() == ROWS
-    assert cal.read_run(write("\ufeff" + text)).documents() == ROWS
-    assert cal.read_run(write(gzip.compress(text.encode()))).documents() == ROWS
+    assert cal.read_run(write(text)).to_dict() == ROWS
+    assert cal.read_run(write(text.replace("\n", "\r\n"))).to_dict() == ROWS
+    assert cal.read_run(write("\ufeff" + text)).to_dict() == ROWS
+    assert cal.read_run(write(gzip.compress(text.encode()))).to_dict() == ROWS
 
 
 @pytest.mark.parametrize("name", ["label", "relevance", "grade", "rel"])
@@ -264,7 +265,7 @@ def test_grades_are_known_by_name(name: str, write: Callable[..., str], tmp_path
 
 def test_ids_before_texts(write: Callable[..., str]) -> None:
     path = write('qid,docid,docno,rank,score,query\n1,77,a,0,2.5,"what, is\nthis"\n')
-    assert cal.read_run(path).documents() == {"1": {"a": 2.5}}
+    assert cal.read_run(path).to_dict() == {"1": {"a": 2.5}}
 
 
 def test_columns_may_be_named(write: Callable[..., str], tmp_path: Path) -> None:
@@ -274,11 +275,11 @@ def test_columns_may_be_named(write: Callable[..., str], tmp_path: Path) -> None
     lines = "".join(json.dumps(entry) + "\n" for entry in entries_of(content))
     for path in (table(tmp_path / "x", content), write(text), write(lines, "lines")):
         (run,) = cal.read_runs(path, columns=columns)
-        assert (run.name, run.documents()) == ("m", {"1": {"a": 2.0, "b": 1.0}})
+        assert (run.name, run.to_dict()) == ("m", {"1": {"a": 2.0, "b": 1.0}})
         assert cal.read_judgments(path, columns=columns).to_dict() == {"1": {"a": 3, "b": 0}}
         assert cal.read_qrels(path, columns=columns).to_dict() == {"1": {"a": 3, "b": 0}}
         assert "there is no column 'nope' for the query; the columns are 'topic id', 'url'" in refusal(
-            lambda path=path: cal.read_runs(path, columns={"query": "nope"})[0].documents()
+            lambda path=path: cal.read_runs(path, columns={"query": "nope"})[0].to_dict()
         )
     assert "there is no 'doc', only query, document" in refusal(cal.read_runs, path, columns={"doc": "url"})
 
@@ -295,7 +296,7 @@ def test_several_runs_in_one_table(form: str, tmp_path: Path, write: Callable[..
         path = write("\n".join(map(json.dumps, entries)))
     runs = cal.read_runs(path)
     assert [run.name for run in runs] == ["m", "n"]
-    assert [run.documents() for run in runs] == [{"1": {"a": 2.0, "b": 1.0}, "2": {"c": 7.0}}, {"1": {"a": 5.0}}]
+    assert [run.to_dict() for run in runs] == [{"1": {"a": 2.0, "b": 1.0}, "2": {"c": 7.0}}, {"1": {"a": 5.0}}]
     scores = cal.evaluate(QRELS, path, ["RR"])
     assert scores.systems == ("m", "n")
     assert scores["RR"].tolist() == [[1.0, 1.0], [1.0, 0.0]]
@@ -321,7 +322,7 @@ def test_several_runs_in_one_table(form: str, tmp_path: Path, write: Callable[..
     ],
 )
 def test_shapes_of_json(text: str, write: Callable[..., str]) -> None:
-    assert cal.read_run(write(text)).documents() == {"1": {"a": 1.5}, "2": {"b": 2.0}}
+    assert cal.read_run(write(text)).to_dict() == {"1": {"a": 1.5}, "2": {"b": 2.0}}
 
 
 @pytest.mark.parametrize(
@@ -354,11 +355,11 @@ def test_shapes_of_json(text: str, write: Callable[..., str]) -> None:
     ],
 )
 def test_json_of_another_shape(text: str, words: str, write: Callable[..., str]) -> None:
-    assert re.search(words, refusal(lambda: cal.read_run(write(text), format="json").documents()))
+    assert re.search(words, refusal(lambda: cal.read_run(write(text), format="json").to_dict()))
 
 
 def test_json_has_to_be_utf8(write: Callable[..., str]) -> None:
-    assert ":2: not UTF-8" in refusal(lambda: cal.read_run(write(b'{"1":\n{"\xff": 1}}')).documents())
+    assert ":2: not UTF-8" in refusal(lambda: cal.read_run(write(b'{"1":\n{"\xff": 1}}')).to_dict())
 
 
 # ---------------------------------------------------------------------------------------------------- bad tables
@@ -390,7 +391,7 @@ def test_parquet_that_is_no_run(column: str, content: Any, words: str, groups: i
     path = table(tmp_path / "file", GOOD | {column: content}, row_group_size=groups)
     assert re.search(words, refusal(cal.evaluate, QRELS, path))
     if column != "system":
-        assert re.search(words, refusal(lambda: cal.read_run(path).documents()))
+        assert re.search(words, refusal(lambda: cal.read_run(path).to_dict()))
 
 
 def test_parquet_that_is_no_judgments(tmp_path: Path) -> None:
@@ -410,9 +411,9 @@ def test_columns_missing_or_ambiguous(tmp_path: Path, write: Callable[..., str])
     path = table(tmp_path / "file", {"qid": ["1"], "query_id": ["1"], "docno": ["a"], "score": [1.0]})
     words = refusal(cal.read_runs, path)
     assert "the query could be any of the columns 'qid', 'query_id': say which (columns, --columns query=...)" in words
-    assert cal.read_runs(path, columns={"query": "qid"})[0].documents() == {"1": {"a": 1.0}}
+    assert cal.read_runs(path, columns={"query": "qid"})[0].to_dict() == {"1": {"a": 1.0}}
     for text in ("a,b,c\n1,2,3\n", '{"a": 1, "b": 2, "c": 3}'):
-        words = refusal(lambda text=text: cal.read_runs(write(text))[0].documents())
+        words = refusal(lambda text=text: cal.read_runs(write(text))[0].to_dict())
         assert "there is no column for the query" in words
         assert "the columns are 'a', 'b', 'c'" in words
     assert "'score', 'score'" in refusal(cal.read_runs, write("qid,docno,score,score\n1,a,1,2\n"))
@@ -423,8 +424,8 @@ def test_columns_missing_or_ambiguous(tmp_path: Path, write: Callable[..., str])
 
 def test_empty_and_damaged_tables(tmp_path: Path, write: Callable[..., str]) -> None:
     pq.write_table(pa.table(GOOD).slice(0, 0), path := tmp_path / "file")
-    assert "there are no rows" in refusal(lambda: cal.read_runs(path)[0].documents())
-    assert "there are no rows" in refusal(lambda: cal.read_runs(write("qid,docno,score\n"))[0].documents())
+    assert "there are no rows" in refusal(lambda: cal.read_runs(path)[0].to_dict())
+    assert "there are no rows" in refusal(lambda: cal.read_runs(write("qid,docno,score\n"))[0].to_dict())
     assert "the file is empty" in refusal(cal.read_runs, write(""))
     whole = Path(table(tmp_path / "file", GOOD)).read_bytes()
     assert "the Parquet data is damaged" in refusal(cal.read_runs, write(whole[:-10]))
@@ -683,7 +684,7 @@ def test_convert(tmp_path: Path) -> None:
     cal.write_qrels(QRELS, tmp_path / "qrels.json")
     assert calipers("convert", tmp_path / "run.txt", tmp_path / "run.parquet").returncode == 0
     assert cal.read_run(tmp_path / "run.parquet").name == "mine"
-    assert cal.read_run(tmp_path / "run.parquet").documents() == RUN
+    assert cal.read_run(tmp_path / "run.parquet").to_dict() == RUN
     done = calipers("convert", tmp_path / "qrels.json", tmp_path / "qrels.txt")
     assert "say what it holds: --as judgments or --as run" in done.stderr
     assert calipers("convert", tmp_path / "qrels.json", tmp_path / "qrels.txt", "--as", "judgments").returncode == 0
@@ -742,10 +743,10 @@ def test_text_that_is_not_utf_8_is_refused_with_its_line(
         assert "name its encoding" in message
         assert cal.read_judgments(path, encoding=encoding).to_dict() == want
     run = write(text.format("score").encode("cp1252"), "run.csv")
-    assert f"{run}:{rows + 2}: not text in UTF-8" in refusal(lambda: cal.read_run(run).documents())
-    assert cal.read_run(run, encoding="cp1252").documents()["q"]["caf\u00e9"] == 2
+    assert f"{run}:{rows + 2}: not text in UTF-8" in refusal(lambda: cal.read_run(run).to_dict())
+    assert cal.read_run(run, encoding="cp1252").to_dict()["q"]["caf\u00e9"] == 2
     trec = write("".join(f"q Q0 {d} 1 {s} t\n" for d, s in want["q"].items()).encode("cp1252"), "run.txt")
-    assert cal.read_run(trec, encoding="cp1252").documents()["q"] == want["q"]
+    assert cal.read_run(trec, encoding="cp1252").to_dict()["q"] == want["q"]
     assert cal.evaluate(want, cal.read_run(trec, encoding="cp1252"), "NumRet", warn=False)["NumRet"] == rows + 1
     assert "unknown encoding 'cp9999'" in refusal(lambda: cal.read_judgments(path, encoding="cp9999"))
     assert commands.run(["evaluate", path, run, "-m", "P@1", "--encoding", "cp1252"]) == 0
@@ -764,7 +765,7 @@ def test_csv_is_read_as_python_writes_it(rows: list[tuple[str, str, float]], end
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("calipers.collection.formats.csv.AT_ONCE", 3)
         cal.write_run(run, Path(folder) / f"run.{ending}")
-        assert cal.read_run(Path(folder) / f"run.{ending}").documents() == run
+        assert cal.read_run(Path(folder) / f"run.{ending}").to_dict() == run
 
 
 def test_empty_ids_are_not_written_to_csv(tmp_path: Path) -> None:

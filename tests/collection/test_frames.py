@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 2, "d": -1}}
 RUN = {"1": {"a": 3.5, "x": 2.5, "b": 1.5}, "2": {"c": 9.0}, "3": {"c": 1.0}}
@@ -54,7 +55,7 @@ def test_frames_are_taken_as_dicts_are(name: str, number: Callable[[str], Any]) 
     scores = cal.evaluate(qrels, run, MEASURES)
     assert scores.queries == want.queries
     assert scores.values.tolist() == want.values.tolist()
-    assert cal.read_run(run).documents() == RUN
+    assert cal.read_run(run).to_dict() == RUN
     assert cal.read_judgments(qrels).to_dict() == QRELS
     assert cal.evaluate(qrels, {"mine": run}, MEASURES).systems == ("mine",)
     assert cal.bounds(qrels, ["nDCG@10"]).table().rows == cal.bounds(QRELS, ["nDCG@10"]).table().rows
@@ -75,13 +76,13 @@ def test_pyterrier_frames() -> None:
         "qid": ["1", "1"], "query": ["a text", "a text"], "docid": [7, 9], "docno": ["a", "b"], "rank": [0, 1],
         "score": [2.0, 1.0],
     })  # fmt: skip
-    assert cal.read_run(run).documents() == {"1": {"a": 2.0, "b": 1.0}}
+    assert cal.read_run(run).to_dict() == {"1": {"a": 2.0, "b": 1.0}}
 
 
 def test_columns_may_be_named() -> None:
     frame = pl.DataFrame({"topic id": [1], "url": ["a"], "bm25": [1.5], "stars": [2]})
     columns = {"query": "topic id", "document": "url", "score": "bm25", "grade": "stars"}
-    assert cal.read_runs(frame, columns=columns)[0].documents() == {"1": {"a": 1.5}}
+    assert cal.read_runs(frame, columns=columns)[0].to_dict() == {"1": {"a": 1.5}}
     assert cal.read_judgments(frame, columns=columns).to_dict() == {"1": {"a": 2}}
     assert [run.name for run in cal.read_runs([frame], name="x", columns=columns)] == ["x"]
 
@@ -133,3 +134,25 @@ def test_a_grade_of_minus_zero_is_zero() -> None:
     judged = pd.DataFrame({"query": ["q", "q"], "document": ["a", "a"], "grade": [-0.0, 7.0]})
     with pytest.raises(CalipersError, match="judged 7 here and 0 before"):
         cal.evaluate(judged, RUN, "AP")
+
+
+def test_frames_of_users_and_items() -> None:
+    grades = {"0": {"0": 1.0, "2": 1.0}, "1": {"1": 1.0}}
+    frames = [
+        pd.DataFrame({"user_id": [0, 0, 1], "item_id": [0, 2, 1], "rating": [True, True, True]}),
+        pl.DataFrame({"User": ["0", "0", "1"], "Item": ["0", "2", "1"], "relevance": [1.0, 1.0, 1.0]}),
+    ]
+    assert [cal.read_judgments(frame).to_dict() for frame in frames] == [grades, grades]
+    scored = {"0": {"1": 0.9, "0": 0.5, "2": 0.25}, "1": {"1": 0.75, "2": 0.5}}
+    run = cal.Run.from_dict(scored)
+    recommended = run.to_pandas().rename(columns={"query": "user_id", "document": "item_id", "score": "prediction"})
+    for frame in (run.to_pandas(), recommended):
+        assert cal.read_run(frame).to_dict() == scored
+        assert cal.evaluate(grades, {"knn": frame}, "RR", warn=False)["RR"].tolist() == [[1 / 2, 1]]
+
+
+def test_a_run_of_ranked_lists_as_a_frame() -> None:
+    run = cal.Run.from_dict({"0": ["1", "0", "2"], "1": ["1", "2"]})
+    assert run.to_pandas().to_dict("list") == {
+        "query": ["0", "0", "0", "1", "1"], "document": ["1", "0", "2", "1", "2"], "score": [-1, -2, -3, -1, -2],
+    }  # fmt: skip

@@ -58,7 +58,7 @@ def test_pairs_are_those_of_one_subgroup_with_different_levels(seed: int, tmp_pa
         assert pairs_of(found, query) == wanted
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_what_trec_eval_reads(data: Path) -> None:
     found = cal.read_preferences(data / "trec/trec_eval-test/prefs.test")
     printed = [line.split() for line in (data / "trec/trec_eval-test/out.test.prefs").read_text().splitlines()]

@@ -358,7 +358,7 @@ def printed(path: Path) -> dict[tuple[str, str], str]:
     return figures
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize("feature", [11, 25, 39])
 @pytest.mark.parametrize(("like", "script"), [("letor4", "4.0"), ("mslr", "MSLR")])
 def test_the_scripts_digit_for_digit(feature: int, like: str, script: str, data: Path) -> None:

@@ -37,7 +37,7 @@ def case(data: Path, name: str, feature: int, tool: str) -> tuple[cal.Judgments,
     )
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize(("name", "feature"), CASES)
 def test_ranklib(name: str, feature: int, data: Path) -> None:
     judgments, scores, text = case(data, name, feature, "RankLib-2.3")
@@ -60,7 +60,7 @@ def test_ranklib(name: str, feature: int, data: Path) -> None:
         assert mean[own] == pytest.approx(printed[metric]["all"], abs=near), metric
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize(("name", "feature"), THREE_LABELS)
 def test_letor_3(name: str, feature: int, data: Path) -> None:
     judgments, scores, text = case(data, name, feature, "Eval-Score-3.0")
@@ -86,7 +86,7 @@ def test_letor_3(name: str, feature: int, data: Path) -> None:
             assert got == pytest.approx(value, abs=1e-12, rel=1e-12), (measure, query, own)
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("like", "script", "name", "feature"),
     [*(("letor4", "4.0", *each) for each in THREE_LABELS), *(("mslr", "MSLR", *each) for each in CASES)],

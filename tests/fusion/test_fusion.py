@@ -44,7 +44,7 @@ CYCLE: Runs = {"x": {"q": {"A": 4, "B": 3, "C": 2, "D": 1}}, "y": {"q": {"C": 4,
 
 
 def fused(runs: Any, method: str = "combmnz", **options: Any) -> Ranked:
-    return cal.fuse(runs, method, **options).documents()["q"]
+    return cal.fuse(runs, method, **options).to_dict()["q"]
 
 
 def random_runs(seed: int, queries: int = 4, runs: int = 5, documents: int = 30, levels: int = 0) -> Runs:
@@ -146,7 +146,7 @@ def test_the_vector_of_the_specification() -> None:
 @pytest.mark.parametrize("levels", [0, 3])
 def test_methods_are_their_definitions(method: str, how: str, levels: int) -> None:
     runs = random_runs(3, levels=levels)
-    got = cal.fuse(runs, method, normalize=how).documents()
+    got = cal.fuse(runs, method, normalize=how).to_dict()
     for query in next(iter(runs.values())):
         wanted = plain_fusion([run[query] for run in runs.values()], method, how)
         assert got[query] == pytest.approx(wanted, rel=1e-9, abs=1e-12)
@@ -167,11 +167,11 @@ def test_parameters() -> None:
 def test_a_run_of_weight_two_is_there_twice(method: str) -> None:
     runs = random_runs(5, runs=3)
     twice = {**runs, "again": runs["r1"]}
-    one = cal.fuse(runs, method, weights={"r1": 2}).documents()
-    other = cal.fuse(twice, method).documents()
+    one = cal.fuse(runs, method, weights={"r1": 2}).to_dict()
+    other = cal.fuse(twice, method).to_dict()
     for query in one:
         assert one[query] == pytest.approx(other[query])
-    assert cal.fuse(runs, method, weights=[1, 2, 1]).documents() == one
+    assert cal.fuse(runs, method, weights=[1, 2, 1]).to_dict() == one
 
 
 def test_weights_of_the_comb_methods_multiply_scores() -> None:
@@ -182,7 +182,7 @@ def test_weights_of_the_comb_methods_multiply_scores() -> None:
 def test_a_query_that_only_some_runs_answer() -> None:
     runs = {"x": {"q": {"a": 1, "b": 0}, "r": {"c": 1}}, "y": {"q": {"b": 1, "a": 0}}}
     run = cal.fuse(runs, "combsum")
-    assert run.documents()["r"] == {"c": 1}
+    assert run.to_dict()["r"] == {"c": 1}
     assert run.alone == 1
 
 
@@ -203,7 +203,7 @@ def test_the_order_of_the_input_does_not_matter(method: str, seed: int) -> None:
         return dict(draw.sample(list(items.items()), len(items)))
 
     again = {name: {q: mixed(ranked) for q, ranked in mixed(run).items()} for name, run in runs.items()}
-    one, other = cal.fuse(runs, method).documents(), cal.fuse(again, method).documents()
+    one, other = cal.fuse(runs, method).to_dict(), cal.fuse(again, method).to_dict()
     assert one == other
     assert all(list(one[query]) == list(other[query]) for query in one)
 
@@ -214,7 +214,7 @@ def test_the_order_of_the_input_does_not_matter(method: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_condorcet_neighbours_stand_as_more_runs_have_them(seed: int) -> None:
     runs = random_runs(seed, runs=4 + seed % 4)
-    order = cal.fuse(runs, "condorcet").documents()
+    order = cal.fuse(runs, "condorcet").to_dict()
     for query, scores in order.items():
         documents = list(scores)
         assert list(scores.values()) == list(range(len(scores), 0, -1))
@@ -311,7 +311,7 @@ def test_weights_that_floats_cannot_add_up_still_tie() -> None:
 
 
 def bound(grades: Any, runs: Any, kind: str) -> list[str]:
-    return list(cal.fusion_bound({"q": grades}, runs, kind).documents()["q"])
+    return list(cal.fusion_bound({"q": grades}, runs, kind).to_dict()["q"])
 
 
 def test_the_circle_of_the_specification() -> None:
@@ -364,7 +364,7 @@ def test_oracles_are_the_best_of_all_orders_that_keep_to_the_rule(kind: str, see
     made = cal.fusion_bound(grades, runs, kind)
     assert made.exactness == "exact"
     assert made.exact_queries == 2
-    for query, got in made.documents().items():
+    for query, got in made.to_dict().items():
         lists = [run[query] for run in runs.values()]
         edges = kept_above(lists, kind)
         place = {d: i for i, d in enumerate(got)}
@@ -390,13 +390,13 @@ def test_a_look_ahead_is_never_worse_than_a_run_that_keeps_to_the_rule(
     monkeypatch.setattr("calipers.fusion.allowed_orders.LAYER", 1)
     for kind, best in exact.items():
         made = cal.fusion_bound(grades, runs, kind)
-        assert made.exactness == "look-ahead" or made.documents() == best.documents()
-        for query, got in made.documents().items():
+        assert made.exactness == "look-ahead" or made.to_dict() == best.to_dict()
+        for query, got in made.to_dict().items():
             edges = kept_above([run[query] for run in runs.values()], kind)
             place = {d: i for i, d in enumerate(got)}
             assert all(place[a] < place[b] for a, b in edges)
             reached = precision(list(got), grades[query])
-            assert reached <= precision(list(best.documents()[query]), grades[query])
+            assert reached <= precision(list(best.to_dict()[query]), grades[query])
             for run in runs.values():
                 order = ranking(run[query])
                 at = {d: i for i, d in enumerate(order)}
@@ -410,7 +410,7 @@ def test_the_published_sort_compares_neighbours(kind: str) -> None:
     for seed in range(5):
         runs, grades = random_runs(seed, runs=4, documents=20), random_grades(seed, documents=20)
         ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
-        made = fused_run(ballots, sorted_score(ballots, kind), kind).documents()
+        made = fused_run(ballots, sorted_score(ballots, kind), kind).to_dict()
         for query, got in made.items():
             ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
             needed = len(runs) if kind == "pareto" else len(runs) / 2
@@ -437,7 +437,7 @@ def test_bounds_dominate_every_fusion_in_ap(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_pareto_keeps_what_all_runs_agree_on(seed: int) -> None:
     runs = random_runs(seed, runs=3, documents=20)
-    got = cal.fusion_bound(random_grades(seed, documents=20), runs, "pareto").documents()
+    got = cal.fusion_bound(random_grades(seed, documents=20), runs, "pareto").to_dict()
     for query, scores in got.items():
         ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
         for one, other in combinations(scores, 2):
@@ -451,7 +451,7 @@ def test_unjudged_documents_count_as_grade_0_and_worse_grades_come_last() -> Non
 
 def test_queries_without_judgments_are_left_out_of_bounds() -> None:
     runs = {name: {**run, "other": {"x": 1.0}} for name, run in VECTOR.items()}
-    assert list(cal.fusion_bound({"q": {"a": 1}}, runs).documents()) == ["q"]
+    assert list(cal.fusion_bound({"q": {"a": 1}}, runs).to_dict()) == ["q"]
 
 
 # --- what goes in and out -----------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def files(tmp_path: Path) -> Path:
 
 def test_files_give_what_dicts_give(files: Path) -> None:
     for method in METHODS:
-        assert cal.fuse(str(files / "*.run"), method).documents() == cal.fuse(VECTOR, method).documents()
+        assert cal.fuse(str(files / "*.run"), method).to_dict() == cal.fuse(VECTOR, method).to_dict()
 
 
 def test_a_fused_run_is_a_run(files: Path) -> None:
@@ -479,13 +479,13 @@ def test_a_fused_run_is_a_run(files: Path) -> None:
     assert scores.systems == ("mine", "x")
     assert scores["RR"][0, 0] == pytest.approx((1 / 2 + 1 / 3) / 2)  # a and b tie at ranks 2 and 3
     cal.write_run(made, files / "fused.run")
-    assert cal.read_run(files / "fused.run").documents() == made.documents()
+    assert cal.read_run(files / "fused.run").to_dict() == made.to_dict()
 
 
 def test_fused_runs_are_fused_again() -> None:
     first = cal.fuse({name: VECTOR[name] for name in "xy"}, "combsum", name="first")
-    again = cal.fuse([first, cal.fuse(VECTOR, "rrf")], "rrf").documents()["q"]
-    lists = [first.documents()["q"], fused(VECTOR, "rrf")]
+    again = cal.fuse([first, cal.fuse(VECTOR, "rrf")], "rrf").to_dict()["q"]
+    lists = [first.to_dict()["q"], fused(VECTOR, "rrf")]
     assert again == pytest.approx(plain_fusion(lists, "rrf", "none"))
 
 
@@ -498,7 +498,7 @@ def test_long_lists() -> None:
     with pytest.raises(CalipersError, match="give a depth"):
         cal.fusion_bound({"q": {"d000000": 1}}, runs, "pareto")
     assert bound({"d000005": 1}, runs, "naive")[0] == "d000005"
-    shallow = cal.fusion_bound({"q": {"d000005": 1}}, runs, "pareto", depth=50).documents()["q"]
+    shallow = cal.fusion_bound({"q": {"d000005": 1}}, runs, "pareto", depth=50).to_dict()["q"]
     assert next(iter(shallow)) == "d000005"
 
 
@@ -506,7 +506,7 @@ def test_scattered_queries_and_long_ids(tmp_path: Path) -> None:
     long = "clueweb12-0000tw-00-000000000000000000"
     (tmp_path / "a").write_text(f"1 Q0 {long}1 1 9 a\n2 Q0 x 1 9 a\n1 Q0 {long}2 2 8 a\n2 Q0 é 2 8 a\n")
     (tmp_path / "b").write_text(f"2 Q0 é 1 9 b\n1 Q0 {long}2 1 9 b\n1 Q0 z 2 8 b\n")
-    got = cal.fuse([tmp_path / "a", tmp_path / "b"], "rrf").documents()
+    got = cal.fuse([tmp_path / "a", tmp_path / "b"], "rrf").to_dict()
     assert list(got["1"]) == [f"{long}2", f"{long}1", "z"]
     assert list(got["2"]) == ["é", "x"]
 
@@ -525,7 +525,7 @@ def test_ids_are_told_apart_and_ordered_by_their_bytes(pairs: list[tuple[int, by
 
 def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coding, "mixed", lambda query, word: np.zeros(len(query), np.uint64))
-    assert cal.fuse(VECTOR, "combmnz").documents() == {"q": {"c": 4.5, "b": 3.0, "a": 3.0, "e": 0.0, "d": 0.0}}
+    assert cal.fuse(VECTOR, "combmnz").to_dict() == {"q": {"c": 4.5, "b": 3.0, "a": 3.0, "e": 0.0, "d": 0.0}}
 
 
 @pytest.mark.parametrize(
@@ -613,7 +613,7 @@ def test_warnings_of_fuse(files: Path) -> None:
 # --- real data, and another tool ----------------------------------------------------------------------------
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_fused_runs_of_trec_covid_beat_most_of_what_they_are_made_of(data: Path) -> None:
     folder = data / "trec/covid-round1"
     chosen = sorted((folder / "runs").iterdir())[::14]
@@ -649,7 +649,7 @@ def test_fusions_agree_with_ranx(require: Any) -> None:
                 [ranx.Run(run) for run in runs.values()],
                 norm=scalings[how] if ours.startswith("comb") else None, method=name, params=params,
             )  # fmt: skip
-            got = cal.fuse(runs, ours, normalize=how).documents()
+            got = cal.fuse(runs, ours, normalize=how).to_dict()
             for query in queries:
                 assert got[query] == pytest.approx(fused.to_dict()[query], rel=1e-6, abs=1e-8), (ours, how)
 
@@ -662,9 +662,9 @@ def test_the_published_sort_is_one_call(kind: str, votes: str) -> None:
     made = cal.fusion_bound(grades, runs, kind, by="sort", votes=votes)
     assert made.exactness == "sorted"
     ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
-    assert made.documents() == fused_run(ballots, sorted_score(ballots, kind, votes=votes), kind).documents()
+    assert made.to_dict() == fused_run(ballots, sorted_score(ballots, kind, votes=votes), kind).to_dict()
     part = 1.0 if kind == "pareto" else 0.5
-    for query, got in made.documents().items():
+    for query, got in made.to_dict().items():
         ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
         for one, other in pairwise(got):
             counted = len(runs) if votes == "all" else sum(one in rank or other in rank for rank in ranks)
@@ -679,7 +679,7 @@ def test_votes_are_for_the_sort() -> None:
         cal.fusion_bound(grades, runs, "pareto", votes="cast")
     with pytest.raises(CalipersError, match="unknown by 'quick'"):
         cal.fusion_bound(grades, runs, "pareto", by="quick")
-    naive = [list(cal.fusion_bound(grades, runs, "naive", by=by).documents().values()) for by in ("search", "sort")]
+    naive = [list(cal.fusion_bound(grades, runs, "naive", by=by).to_dict().values()) for by in ("search", "sort")]
     assert naive[0] == naive[1], "without a rule there is nothing to sort by but grades"
 
 
@@ -693,8 +693,8 @@ def test_the_published_sort_as_a_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(root, [*ask, "--by", "sort", "--votes", "half", "-o", str(tmp_path / "out.run")])
     assert done.exit_code == 0, done.stderr
     assert "that is no order" in done.stderr
-    wanted = cal.fusion_bound(grades, runs, "majoritarian", by="sort", votes="half").documents()
-    written = cal.read_run(tmp_path / "out.run").documents()
+    wanted = cal.fusion_bound(grades, runs, "majoritarian", by="sort", votes="half").to_dict()
+    written = cal.read_run(tmp_path / "out.run").to_dict()
     assert {query: list(each) for query, each in written.items()} == {
         query: list(each) for query, each in wanted.items()
     }

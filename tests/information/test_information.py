@@ -778,7 +778,7 @@ def test_pairs_bins_and_clusters() -> None:
     table = found.table()
     assert table.columns == ("system_a", "system_b", "information_difference", "delta_ap")
     assert len(table.rows) == 28
-    bits = table.column("information_difference")
+    bits = table["information_difference"]
     assert bits == sorted(bits)
     groups = {name: name[1] for name in runs}
     assert same_group_share(table, groups, top=4) == 1
@@ -916,6 +916,7 @@ def test_inform_joint_warns_of_bias(tmp_path: Path) -> None:
 
 
 def test_inform_difference(folder: Path) -> None:
+    pytest.importorskip("altair")
     done = inform("difference", folder / "qrels.txt", folder / "[ab]*.run", "--format", "csv")
     assert list(rows(done)[0]) == ["system_a", "system_b", "information_difference", "delta_ap"]
     assert len(rows(done)) == 28
@@ -945,6 +946,7 @@ def test_inform_difference(folder: Path) -> None:
 
 
 def test_inform_tau(folder: Path) -> None:
+    pytest.importorskip("altair")
     scores = cal.evaluate(folder / "qrels.txt", sorted(folder.glob("[ab]*.run")), ["AP", "nDCG", "ERR"], empty="skip")
     (folder / "scores.csv").write_text(scores.per_query().to_csv())
     arguments = ["tau", folder / "scores.csv", "--x", "ERR", "--y", "nDCG", "--given", "AP"]
@@ -961,7 +963,7 @@ def test_inform_tau(folder: Path) -> None:
 # --- real runs --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.slow
 def test_trec_covid_round_1(data: Path) -> None:
     """Golbus & Aslam's (2013) validation on 143 runs."""

@@ -128,7 +128,7 @@ def test_agreement_is_that_of_scikit_learn_statsmodels_and_krippendorff(seed: in
     precision, recall, f1, _ = metrics.precision_recall_fscore_support(x, y, labels=grades, zero_division=np.nan)
     by_grade = found.by_grade()
     for name, wanted in (("precision", precision), ("recall", recall), ("f1", f1)):
-        assert np.allclose(np.array(by_grade.column(name), float), wanted, equal_nan=True)
+        assert np.allclose(np.array(by_grade[name], float), wanted, equal_nan=True)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -176,7 +176,7 @@ def test_statistics_per_query_and_in_resamples_are_those_of_the_labels_chosen() 
         assert low <= value <= high
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_the_33_judges_of_llmjudge_agree_with_the_published_figures(data: Path) -> None:
     folder = data / "judges/llmjudge"
     rows = {
@@ -546,7 +546,7 @@ def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> 
     assert "nothing to correct" in refused("judges", collection / "human.qrels", collection / "llm-a.qrels", *common)
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: Path) -> None:
     """2,000 draws of 43 queries with replacement, of which people judged 15 or 30: every other system, every 24th pair.
 
@@ -721,7 +721,7 @@ def test_combined_judges_are_judges(collection: Path) -> None:
     for document, grade in of.items():
         other = known[0][query].get(document)
         assert mean[document] == (grade if other is None else (grade + other) / 2)
-    accuracy = dict(zip(found.reliability().column("judge"), found.reliability().column("accuracy"), strict=True))
+    accuracy = dict(zip(found.reliability()["judge"], found.reliability()["accuracy"], strict=True))
     assert set(accuracy) == {"llm-a", "llm-b"}
 
 
@@ -771,6 +771,7 @@ SHOWN = (
 
 
 def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
     shown: Sequence[str] = [part for name in SHOWN for part in ("--show", name)]
     result = run("judges", collection / "human.qrels", f"{collection}/llm-*", "--systems", collection / "runs",
                  "-m", "P@5", *shown, "--draws", "10", "--format", "csv", "-o", f"{tmp_path}/")  # fmt: skip
@@ -790,6 +791,7 @@ def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> N
 
 
 def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
     result = run("report", collection / "human.qrels", *sorted((collection / "runs").iterdir()), "--judge",
                  collection / "llm-b.qrels", "-m", "nDCG@10 AP", "-o", page)  # fmt: skip

@@ -78,8 +78,9 @@ def scanner_rounds(start: int, count: int, end: float) -> tuple[list[str], Count
 
 def whole_commands(start: int, count: int, end: float) -> tuple[list[str], Counter[str]]:
     """`calipers evaluate` in a process of its own prints what it prints in this one."""
+    from calipers.cli import commands
     from laws.odd import collection
-    from laws.ways import arguments_of, long_command, said_by
+    from laws.ways import arguments_of, said_by
 
     found: list[str] = []
     done: Counter[str] = Counter()
@@ -102,8 +103,7 @@ def whole_commands(start: int, count: int, end: float) -> tuple[list[str], Count
             except subprocess.TimeoutExpired:
                 found.append(f"does not end: {case}")
                 continue
-            expected = said_by(long_command, arguments)
-            assert expected is not None
+            expected = said_by(commands.run, arguments)
             done["whole commands"] += 1
             wrong = ran.returncode not in (0, 1, 2) or b"Traceback" in ran.stderr
             err = ran.stderr.decode(errors="replace").replace("<stdin>", arguments[last])

@@ -48,7 +48,6 @@ def undefined_to_nan(value: oracle.Number | None) -> float:
     return math.nan if value is None else float(value)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "name", [name for name in sorted(MEASURES) if cal.parse(name).form.exactness().ideal == "exact"]
 )
@@ -257,7 +256,7 @@ def test_the_union_is_the_pool_where_everything_is_judged() -> None:
     assert (scores.values[0::2] == scores.values[1::2]).all()
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_the_manual_says_over_which_queries_expected_precision_is(data: Path) -> None:
     """Over all 784 queries of MQ2008; the 220 without a relevant document count 0, as norm=k gives them a score."""
     name = "AP(norm=k)@5"
@@ -269,7 +268,7 @@ def test_the_manual_says_over_which_queries_expected_precision_is(data: Path) ->
     assert f"| 5 | {expected.mean():.4f} |" in page
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_on_trec_covid_the_best_system_is_above_random(data: Path) -> None:
     """Random rankings of the pool, of documents that no system was given, beat every system by AP; a note says so."""
     judgments = cal.read_qrels(data / "trec/covid-round1/qrels-rnd1.txt")

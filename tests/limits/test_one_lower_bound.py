@@ -14,7 +14,7 @@ from calipers.limits.query_types import query_types
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import NEEDED, declared
 from calipers.metaevaluation.measure_study import Choices, meta_evaluate
-from calipers.text import AnswerJudgments, Document, Summaries
+from calipers.text import AnswerJudgments, Document, TextCollection
 from calipers.text.answer_retrieval import retrieval_scores
 
 NORMALISATIONS = ("V1", "V2", "V2s", "W", "Z")
@@ -228,7 +228,7 @@ def positives(tmp_path: Path) -> tuple[str, str]:
 def test_retrieval_of_answers_is_refused_alike() -> None:
     asked = [Document(query, ("Ulm",), relevant=dict(pool)) for query, pool in POSITIVES.items()]
     known = {(query, "rag"): AnswerJudgments(retrieved=tuple(pool)) for query, pool in POSITIVES.items()}
-    given = Summaries.of(asked, dict.fromkeys(known, "in Ulm"), {}, judged=known)
+    given = TextCollection.of(asked, dict.fromkeys(known, "in Ulm"), {}, judged=known)
     assert (retrieval_scores(given, ["nDCG@10"]).values == 1).all()
     with pytest.raises(cal.CheckFailed) as refused:
         retrieval_scores(given, ["nDCG@10", "V2(nDCG@10)"])
@@ -239,6 +239,7 @@ def test_retrieval_of_answers_is_refused_alike() -> None:
 
 
 def test_the_report_leaves_out_expected_scores_and_says_why(positives: tuple[str, str], tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
     written = cal.write_report(positives[0], {"a": positives[1], "b": PERFECT}, page, "nDCG@10 AP", warn=False)
     text = page.read_text()

@@ -270,7 +270,7 @@ def test_a_pair_that_sampling_turns_round() -> None:
     bold = {f"u{u}": ranking(1 if u == 0 else 100) for u in range(4)}
     steady = {f"u{u}": ranking(8) for u in range(4)}
     found = cal.sampled(judged, {"bold": bold, "steady": steady}, "RR", negatives=[5, 99], items=100)
-    assert found.pairs("RR").column("order") == ["changed", "same"]
+    assert found.pairs("RR")["order"] == ["changed", "same"]
     assert "1 of 1 under RR" in found.summary
     assert found.table().columns == ("system", "measure", "negatives", "full", "expected", "sd")
     assert len(found.per_query().rows) == 2 * 4 * 2
@@ -285,7 +285,7 @@ def test_a_random_ranking_scores_the_mean_over_all_orders(case: tuple[Grades, Ma
     for m, (name, measure) in enumerate(MEASURES.items()):
         values = [measure([grades.get(item, 0) for item in order]) for order in permutations(tied)]
         assert found.random[m, 0, 0] == pytest.approx(float(sum(values) / len(values)), abs=1e-12), name
-    assert found.random_ranking().column("expected") == found.random[:, 0].mean(axis=1).tolist()
+    assert found.random_ranking()["expected"] == found.random[:, 0].mean(axis=1).tolist()
 
 
 def test_runs_that_answer_no_judged_query_are_refused() -> None:

@@ -543,7 +543,7 @@ def simulated(lines: list[tuple[str, str, str, int]], seed: int, quality: float)
     return run
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.peers
 @pytest.mark.parametrize("track", ["201-250", "251-300"])
 def test_parity_with_ndeval(data: Path, require: Any, track: str) -> None:

@@ -10,8 +10,7 @@ import pickle
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, wraps
-from inspect import Signature, signature
+from functools import cache
 from itertools import permutations
 from math import comb, log2
 from typing import Any
@@ -51,35 +50,12 @@ NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap"
             "EC(", "ETC(", "ED(", "EE-")  # fmt: skip
 
 
-def of_each(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """One test that says which of many measures fail: as a test each, thousands, they would take as long again."""
-
-    def declared(test: Callable[..., None]) -> Callable[..., None]:
-        @wraps(test)
-        def of_all(**given: Any) -> None:
-            told = []
-            for name in names:
-                try:
-                    test(name=name, **given)
-                except Exception as error:  # of any kind: told beside the measure, and the next one follows
-                    told.append(f"{name}: {error!r}")
-            assert not told, "\n".join([f"{len(told)} of {len(names)} fail:", *told[:5]])
-
-        others = [each for each in signature(test).parameters.values() if each.name != "name"]
-        of_all.__signature__ = Signature(others)  # type: ignore[attr-defined]  # what pytest looks at
-        return of_all
-
-    assert names
-    return declared
+every = pytest.mark.parametrize("name", EXAMPLES)
 
 
-def all_but(
-    prefixes: tuple[str, ...], names: Sequence[str] = EXAMPLES
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    return of_each([name for name in names if not name.startswith(prefixes)])
-
-
-every = of_each(EXAMPLES)
+def all_but(prefixes: tuple[str, ...], names: Sequence[str] = EXAMPLES) -> pytest.MarkDecorator:
+    """Run a test for each measure whose name has none of these prefixes."""
+    return pytest.mark.parametrize("name", [name for name in names if not name.startswith(prefixes)])
 
 
 def collection(levels: int = 6) -> tuple[Pools, Run]:
@@ -190,13 +166,20 @@ def scored(scenario: str, ties: str = "average") -> Scored:
     }
 
 
-def assert_same(got: Mapping[str, float], wanted: Mapping[str, float]) -> None:
-    """The same queries with the same scores, whatever their order; undefined ones undefined in both."""
+def assert_same(got: Mapping[str, float], wanted: Mapping[str, float], message: str = "") -> None:
+    """Compare scores by query, in any order of the queries. Undefined scores must be undefined in both."""
     assert sorted(got) == sorted(wanted)
     keys = list(wanted)
     np.testing.assert_allclose(
-        [got[key] for key in keys], [wanted[key] for key in keys], rtol=1e-12, atol=1e-12, equal_nan=True
-    )
+        [got[key] for key in keys], [wanted[key] for key in keys],
+        rtol=1e-12, atol=1e-12, equal_nan=True, err_msg=message,
+    )  # fmt: skip
+
+
+def assert_same_under(rules: Sequence[str], name: str, scenario: str, other: str) -> None:
+    """Compare the scores of a measure in two scenarios under each of these tie rules."""
+    for ties in rules:
+        assert_same(scored(scenario, ties)[name], scored(other, ties)[name], f"ties={ties!r}")
 
 
 def one_list(name: str, pool: Mapping[str, float], run: Mapping[str, float], **options: Any) -> float:
@@ -238,7 +221,6 @@ def test_alone_or_with_others_by_name_or_as_an_object(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("ties", TIE_RULES)
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -250,20 +232,18 @@ def test_alone_or_with_others_by_name_or_as_an_object(name: str) -> None:
         "scores huge",
     ],
 )
-def test_makes_no_difference(scenario: str, ties: str, name: str) -> None:
-    assert_same(scored(scenario, ties)[name], scored("plain", ties)[name])
+def test_makes_no_difference(scenario: str, name: str) -> None:
+    assert_same_under(TIE_RULES, name, scenario, "plain")
 
 
 @every
-@pytest.mark.parametrize("ties", ["average", "docid", "best", "worst"])
-def test_order_of_input(name: str, ties: str) -> None:
-    assert_same(scored("run's documents in another order", ties)[name], scored("plain", ties)[name])
+def test_order_of_input(name: str) -> None:
+    assert_same_under(["average", "docid", "best", "worst"], name, "run's documents in another order", "plain")
 
 
 @every
-@pytest.mark.parametrize("ties", ["average", "input", "best", "worst"])
-def test_names_of_documents(name: str, ties: str) -> None:
-    assert_same(scored("documents renamed", ties)[name], scored("plain", ties)[name])
+def test_names_of_documents(name: str) -> None:
+    assert_same_under(["average", "input", "best", "worst"], name, "documents renamed", "plain")
 
 
 @cache
@@ -301,9 +281,8 @@ def test_twice_gives_the_same_bits() -> None:
 
 
 @all_but(SEES_LENGTH)
-@pytest.mark.parametrize("ties", TIE_RULES)
-def test_unjudged_documents_at_the_end(name: str, ties: str) -> None:
-    assert_same(scored("unjudged documents at the end", ties)[name], scored("plain", ties)[name])
+def test_unjudged_documents_at_the_end(name: str) -> None:
+    assert_same_under(TIE_RULES, name, "unjudged documents at the end", "plain")
 
 
 # --- ties -------------------------------------------------------------------------------------------------
@@ -359,7 +338,7 @@ def large_tie(share: float) -> dict[str, Any]:
     return {ties: cal.evaluate({"q": pool}, run, PLAIN, ties=ties) for ties in ("worst", "average", "best")}
 
 
-@of_each(PLAIN)
+@pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("share", [0.001, 0.05, 0.5, 1.0])
 def test_a_large_tie(name: str, share: float) -> None:
     """A thousand documents in one tie: nothing overflows, nothing vanishes."""
@@ -394,7 +373,9 @@ def test_self_normalised_measures_of_a_large_tie(n: int, r: int, k: int) -> None
 # --- cutting ----------------------------------------------------------------------------------------------
 
 
-@of_each([name for name in EXAMPLES if isinstance(cal.parse(name).parameters.get("cutoff", 0.0), int | None)])
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if isinstance(cal.parse(name).parameters.get("cutoff", 0.0), int | None)]
+)
 def test_cutoffs_beyond_the_list(name: str) -> None:
     measure = cal.parse(name)
     cutoffs = [measure @ 1, measure @ 2, measure @ 19, measure @ 100_000]
@@ -403,17 +384,15 @@ def test_cutoffs_beyond_the_list(name: str) -> None:
 
 
 @every
-@pytest.mark.parametrize("ties", TIE_RULES)
-def test_condensed_is_removing_unjudged_documents(name: str, ties: str) -> None:
-    assert_same(scored("condensed", ties)[name], scored("condensed by hand", ties)[name])
+def test_condensed_is_removing_unjudged_documents(name: str) -> None:
+    assert_same_under(TIE_RULES, name, "condensed", "condensed by hand")
 
 
 @every
 @pytest.mark.parametrize("depth", [1, 4, 30])
 def test_depth_is_cutting_the_run(name: str, depth: int) -> None:
     """The cut is made in trec_eval's order, before anything else, and ties are those of what is left."""
-    for ties in TIE_RULES:
-        assert_same(scored(f"depth {depth}", ties)[name], scored(f"depth {depth} by hand", ties)[name])
+    assert_same_under(TIE_RULES, name, f"depth {depth}", f"depth {depth} by hand")
     condensed = scored(f"depth {depth}, condensed")[name]
     assert_same(condensed, scored(f"depth {depth}, condensed by hand")[name])
 

@@ -152,11 +152,7 @@ def differences(which: str, ties: str, name: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("which", "name"),
-    [
-        pytest.param(which, name, marks=[pytest.mark.once] * (name in MEASURES))
-        for which, names in ASKED.items()
-        for name in names
-    ],
+    [(which, name) for which, names in ASKED.items() for name in names],
 )
 def test_equals_the_definition(which: str, name: str) -> None:
     told = [each for ties in TIE_RULES for each in differences(which, ties, name)]
@@ -178,7 +174,6 @@ def test_the_cases_hold_what_they_promise() -> None:
     assert max(orders(one.groups("average")) for one in cases) > 60
 
 
-@pytest.mark.once
 def test_all_measures_in_one_call() -> None:
     """Together they give what each gives alone: what kernels share between them does not leak."""
     cases = COLLECTIONS["whole"]

@@ -56,10 +56,10 @@ def test_a_measure_of_ones_own_can_be_declared_anew() -> None:
     for value in (0.25, 0.75):
         own("Mine", value)
         assert cal.evaluate(QRELS, RUN, "mine").values.item() == value
-    given = text.Summaries.of([text.Document("d", ("a cat",))], {("d", "s"): "a cat"}, {})
+    given = text.TextCollection.of([text.Document("d", ("a cat",))], {("d", "s"): "a cat"}, {})
     for length in (1.0, 2.0):
         text.measure("Length")(lambda candidate, references, source, length=length: length)
-        assert text.evaluate_summaries(given, "Length").scores.values.item() == length
+        assert text.Evaluation(given, "Length").scores.values.item() == length
 
 
 @pytest.mark.parametrize("name", ["hit@2", "Hit@2", "hIT@2", "HR@2", "hr@2", "hit_rate@2", "HIT_RATE@2", "Success@2"])

@@ -374,7 +374,7 @@ def test_charts(meta: MetaEvaluation, require: Any) -> None:
 # -- real data -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_discriminative_power_of_ap_on_trec_8(data: Path) -> None:
     """Golbus & Aslam (2013) prints 0.716; a thousand samples leave it uncertain by some thousandths."""
     scores = cal.read_scores(data / "scores/adhoc8_ap.csv", measures="AP")
@@ -386,7 +386,7 @@ def test_discriminative_power_of_ap_on_trec_8(data: Path) -> None:
     assert discriminative_power(scores)["AP"] == pytest.approx(0.7244, abs=1e-4)
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_metaeval_on_trec_covid(data: Path) -> None:
     folder = data / "trec/covid-round1"
     found = meta_evaluate(

@@ -224,7 +224,7 @@ def test_a_budget_is_spent_on_queries_and_depth() -> None:
         assert queries == int(900 / found.pool[depth])
         assert 0 <= low <= power <= high <= 1
     assert table.rows[0][4] == found.power.max()
-    frontier = found.table(frontier=True).rows
+    frontier = found.table("frontier").rows
     for _, _, _, cost, power, *_ in frontier:
         assert not ((found.judgments <= cost) & (found.power > power)).any()
     qrels = {
@@ -454,7 +454,7 @@ def test_pictures_of_plans(require: Require, tmp_path: Path) -> None:
 # -- real data ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_planning_with_trec_8(data: Path, require: Require) -> None:
     """The matrix as NumPy reads it, and statsmodels' answer; a budget on real runs."""
     peer = require.module("statsmodels.stats.power").TTestPower()

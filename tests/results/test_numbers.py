@@ -238,6 +238,7 @@ def test_the_warning_is_at_the_line_of_the_user() -> None:
 
 
 def test_what_evaluates_on_its_own_account_does_not_warn(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     runs = {"a": {"1": {"a": 2.0, "b": 1.0}}, "b": {"1": {"b": 2.0}, "2": {"y": 1.0}}}
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalipersWarning)

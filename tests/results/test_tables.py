@@ -63,14 +63,14 @@ class Cells(HTMLParser):
 
 def test_the_largest_of_each_column_is_best_and_alike_ones_are_best_together() -> None:
     table = Table(("s", "x", "y"), (("a", 0.5, 1.0), ("b", 0.50000001, 2.0), ("c", 0.1, float("nan"))))
-    assert table.with_best().bold == {(0, 1), (1, 1), (1, 2)}
-    assert table.with_best(("y",), smallest=True).bold == {(0, 2)}
+    assert table.with_best().best_cells()[0] == {(0, 1), (1, 1), (1, 2)}
+    assert table.with_best(("y",), smallest=True).best_cells()[0] == {(0, 2)}
 
 
 def test_a_column_of_one_value_or_of_none_has_no_best() -> None:
     table = Table(("s", "x", "y"), (("a", 1.0, float("nan")), ("b", 1.0, None)))
-    assert table.with_best().bold == frozenset()
-    assert Table(("s", "x"), ()).with_best().bold == frozenset()
+    assert table.with_best().best_cells()[0] == frozenset()
+    assert Table(("s", "x"), ()).with_best().best_cells()[0] == frozenset()
 
 
 # -- LaTeX -----------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_letters_name_the_systems_that_are_beaten() -> None:
     table = marked(scores(new=NEW, old=OLD, same=OLD))
     assert [row[0] for row in table.rows] == ["a", "b", "c"]
     assert table.marks == {(0, 2): "bc"}
-    assert table.bold == {(0, 2)}
+    assert table.best_cells()[0] == {(0, 2)}
     assert "paired t test" in table.notes[0]
     assert r"\textbf{0.8000}$^{\mathrm{bc}}$" in table.to_latex()
     assert "**0.8000**<sup>bc</sup>" in table.to_markdown()
@@ -186,7 +186,7 @@ def test_the_marks_are_those_of_compare() -> None:
     made = scores(**values)
     compared = cal.compare(made)
     beaten = {
-        (max(pair, key=made.mean().column("system").index), min(pair))
+        (max(pair, key=made.mean()["system"].index), min(pair))
         for pair, yes in zip(compared.pairs, compared.significant[0].tolist(), strict=True)
         if yes
     }

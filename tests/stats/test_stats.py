@@ -436,7 +436,7 @@ def test_wins_and_matrix_agree_with_the_pairs() -> None:
     for row in matrix.rows:
         assert row[1:].count("+") == wins[row[0], "beats"]
         assert row[1:].count("-") == wins[row[0], "beaten by"]
-    letters = dict(zip(order, wins.column("letters"), strict=True))
+    letters = dict(zip(order, wins["letters"], strict=True))
     for (a, b), significant in zip(comparison.pairs, comparison.significant[0], strict=True):
         assert significant != bool(set(letters[a]) & set(letters[b]))
     with pytest.raises(CalipersError, match="which measure"):

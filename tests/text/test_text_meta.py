@@ -18,12 +18,12 @@ from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.metaevaluation.power import discriminative_power
 from calipers.text import (
+    Evaluation,
     TextMetaEvaluation,
-    evaluate_summaries,
+    as_collection,
     human_correlation,
     pairwise_accuracy,
     permutation_test,
-    read_summaries,
     soft_pairwise_accuracy,
     williams,
 )
@@ -136,7 +136,7 @@ def sign(value: Fraction, epsilon: Fraction = Fraction(0)) -> int:
 def test_soft_accuracies_of_resampled_documents() -> None:
     random = np.random.default_rng(2)
     x, y = random.normal(size=(2, 3, 5))
-    found = soft_accuracies_under(x, y, np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2]]))
+    found = soft_accuracies_under(x[None], y, np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2]]))[0]
     assert found[0] == soft_pairwise_accuracy(x, y)
     drawn = [0, 0, 2, 4, 4]
     pairs = list(combinations(range(3), 2))
@@ -277,13 +277,13 @@ def test_correlations_are_those_of_correlate() -> None:
             )
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_the_table_of_the_manual(data: Path) -> None:
     """Every number of the table in text.md is what `calipers text meta` prints."""
-    given = read_summaries(data / "summaries/SummEval.json.xz")
+    given = as_collection(data / "summaries/SummEval.json.xz")
     names = ["ROUGE-1", "ROUGE-2", "ROUGE-L", "V2(ROUGE-1)"]
-    found = evaluate_summaries(given, names)
-    meta = TextMetaEvaluation.of(found, {"relevance": given.judgments("relevance")})
+    found = Evaluation(given, names)
+    meta = TextMetaEvaluation.of(found.scores, {"relevance": given.judgments("relevance")})
     agreement = {(row[0], row[2]): row for row in meta.agreement(["system", "summary"]).rows}
     columns = meta.agreement(["system"]).columns
     accuracy, soft = columns.index("accuracy"), columns.index("soft accuracy")
@@ -319,11 +319,11 @@ def test_meta_command(tmp_path: Path) -> None:
         assert 0 <= row["low"] <= row["accuracy"] + 0.2
         assert row["low"] <= row["high"] <= 1
         assert (row["soft low"] is None) == (row["level"] != "system")
-    assert "95%, from 40 samples of documents, with an epsilon of its own for each" in shown.stderr
+    assert "95%, from 40 resamples of document sets, each with an epsilon of its own" in shown.stderr
     assert "6 tests of pearson at the level system, corrected together by Holm" in shown.stderr
-    given = read_summaries(file)
+    given = as_collection(file)
     meta = TextMetaEvaluation.of(
-        evaluate_summaries(given, "ROUGE-1 ROUGE-2 V2(ROUGE-L)"),
+        Evaluation(given, "ROUGE-1 ROUGE-2 V2(ROUGE-L)").scores,
         {aspect: given.judgments(aspect) for aspect in ("coherence", "relevance")}, samples=50,
     )  # fmt: skip
     assert json.loads(meta.tests().to_json()) == tables["tests"]

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from calipers.errors import CalipersError
 from calipers.text import (
-    Summaries,
+    TextCollection,
+    as_collection,
     expected_rouge,
-    read_summaries,
     rouge,
 )
 from calipers.text.porter import stem_of
@@ -35,8 +35,8 @@ REFERENCE = "the cat on the mat"
 
 
 @pytest.fixture(scope="module")
-def summeval(data: Path) -> Summaries:
-    return read_summaries(data / "summaries/SummEval.json.xz")
+def summeval(data: Path) -> TextCollection:
+    return as_collection(data / "summaries/SummEval.json.xz")
 
 
 # -- the oracle: all summaries, in fractions ---------------------------------------------------------------
@@ -175,8 +175,8 @@ def test_a_bigram_of_one_word_overlaps_itself() -> None:
 # -- sampling ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.acceptance
-def test_exact_expectations_agree_with_sampling_on_real_texts(summeval: Summaries) -> None:
+@pytest.mark.data
+def test_exact_expectations_agree_with_sampling_on_real_texts(summeval: TextCollection) -> None:
     """One reference, so that the exact way is open; the sampled one is forced beside it."""
     lengths = np.array([20, 60])
     for document in summeval.documents[:6]:
@@ -192,8 +192,8 @@ def test_exact_expectations_agree_with_sampling_on_real_texts(summeval: Summarie
             assert (np.abs((matched / sizes).mean(axis=0) - exact[:, 0]) < 4.5 * off).all()
 
 
-@pytest.mark.acceptance
-def test_sampling_of_the_best_of_several_references(summeval: Summaries) -> None:
+@pytest.mark.data
+def test_sampling_of_the_best_of_several_references(summeval: TextCollection) -> None:
     """Against plain Python, draw by draw; and the error that is stated is the error that is made."""
     document = summeval.documents[3]
     references, source = list(document.references[:4]), document.source or ""
@@ -229,9 +229,9 @@ def test_draws_depend_on_the_seed_and_nothing_else() -> None:
 
 
 @pytest.mark.peers
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize("stem", [False, True])
-def test_rouge_score(summeval: Summaries, require: Require, stem: bool) -> None:
+def test_rouge_score(summeval: TextCollection, require: Require, stem: bool) -> None:
     """On its own rule: ascii words, with and without stemming, one reference and several."""
     require.module("rouge_score")
     from rouge_score.rouge_scorer import RougeScorer
@@ -279,8 +279,8 @@ def test_rouge_score_on_odd_texts(require: Require) -> None:
 
 
 @pytest.mark.peers
-@pytest.mark.acceptance
-def test_sentences_of_real_texts(summeval: Summaries, require: Require) -> None:
+@pytest.mark.data
+def test_sentences_of_real_texts(summeval: TextCollection, require: Require) -> None:
     """ROUGE-Lsum, with a line a sentence."""
     require.module("rouge_score")
     from rouge_score.rouge_scorer import RougeScorer
@@ -296,8 +296,8 @@ def test_sentences_of_real_texts(summeval: Summaries, require: Require) -> None:
 
 
 @pytest.mark.peers
-@pytest.mark.acceptance
-def test_stems_of_all_words_of_summeval(summeval: Summaries, require: Require) -> None:
+@pytest.mark.data
+def test_stems_of_all_words_of_summeval(summeval: TextCollection, require: Require) -> None:
     porter = require.module("nltk.stem.porter").PorterStemmer()
     every = {
         word
@@ -413,6 +413,6 @@ def test_importing_does_not_load_torch() -> None:
     import subprocess
     import sys
 
-    code = "import sys, calipers.text as t; t.rouge('a', 'a'); t.evaluate_summaries; print('torch' in sys.modules)"
+    code = "import sys, calipers.text as t; t.rouge('a', 'a'); t.Evaluation; print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"

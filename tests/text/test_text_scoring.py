@@ -24,14 +24,15 @@ from calipers.measures.normalisation import Limits, upper, v1, v2
 from calipers.results.scores import Reason
 from calipers.text import (
     Document,
+    Evaluation,
     Preference,
-    Summaries,
+    TextCollection,
     TextOptions,
-    evaluate_summaries,
+    as_collection,
+    evaluate_texts,
     expected_rouge,
     human_correlation,
     read_preferences,
-    read_summaries,
     rouge,
     win_lost_tie,
 )
@@ -61,8 +62,8 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def summeval(data: Path) -> Summaries:
-    return read_summaries(data / "summaries/SummEval.json.xz")
+def summeval(data: Path) -> TextCollection:
+    return as_collection(data / "summaries/SummEval.json.xz")
 
 
 def run(*arguments: str | Path) -> Result:
@@ -76,18 +77,18 @@ def run(*arguments: str | Path) -> Result:
 
 
 def test_json_lines(file: Path) -> None:
-    found = read_summaries(file)
+    found = as_collection(file)
     assert found.systems == ("a", "b")
     assert found.documents[1] == Document("d2", ("rain fell in the hills",), "rain fell all day in the hills")
     assert found.texts == (("the cat sat", "rain in the hills"), ("on the mat the cat", ""))
     assert found.human["relevance"].tolist() == [[1.5, 5.0], [4.0, 1.0]]
     assert found.empty == (1, 0)
-    assert found.missing == 0
+    assert found.there.all()
 
 
 def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
     """SummEval's two layouts, packed and with a byte order mark."""
-    plain = read_summaries(file)
+    plain = as_collection(file)
     nested = {
         document.id: {
             "src": document.source,
@@ -108,7 +109,7 @@ def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
          "expert_annotations": [{a: v + by for a, v in dict(line["human"]).items()} for by in (-1, 1)]}
         for line in LINES
     ]  # fmt: skip
-    for other in (read_summaries(packed), read_summaries(written(tmp_path / "released.jsonl", released))):
+    for other in (as_collection(packed), as_collection(written(tmp_path / "released.jsonl", released))):
         assert other.documents == plain.documents
         assert other.texts == plain.texts
         for aspect, values in plain.human.items():
@@ -117,7 +118,7 @@ def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
 
 def test_tables_say_the_same(tmp_path: Path, file: Path) -> None:
     """CSV, TSV and one JSON array; a cell may hold line ends, quotes and delimiters."""
-    plain = read_summaries(file)
+    plain = as_collection(file)
     header = ["id", "system", "summary", "reference1", "reference2", "source", "human.coherence", "human_relevance"]
     rows = []
     for line in LINES:
@@ -129,13 +130,13 @@ def test_tables_say_the_same(tmp_path: Path, file: Path) -> None:
             csv.writer(out, delimiter=delimiter).writerows([header, *rows])
     (tmp_path / "d.json").write_text(json.dumps(LINES, indent=1))
     for name in ("d.csv", "d.tsv", "d.txt", "d.json"):
-        other = read_summaries(tmp_path / name)
+        other = as_collection(tmp_path / name)
         assert other.documents == plain.documents
         assert other.texts == plain.texts
         assert all((other.human[aspect] == values).all() for aspect, values in plain.human.items())
     odd = tmp_path / "odd.csv"
     odd.write_bytes(b'Summary;References\r\n"a ""b"";\r\nc";"[""r1"", ""r2""]"\r\n')
-    found = read_summaries(odd)
+    found = as_collection(odd)
     assert (found.systems, found.ids, found.texts) == (("odd",), ("1",), (('a "b";\r\nc',),))
     assert found.documents[0].references == ("r1", "r2")
 
@@ -151,7 +152,7 @@ def test_list_columns_of_pandas(tmp_path: Path, references: list[str]) -> None:
         with open(file, "w", newline="", encoding="utf-8") as out:
             writer = csv.writer(out)
             writer.writerows([["summary", "references", "nuggets"], ["a cat", cell, "[]"]])
-        assert read_summaries(file).documents[0].references == tuple(references)
+        assert as_collection(file).documents[0].references == tuple(references)
 
 
 @pytest.mark.parametrize("cell", ["['a' 'b']", "['a', nan]", "['a', 'b'", '["a", b]'])
@@ -160,28 +161,28 @@ def test_a_broken_list_is_no_reference(tmp_path: Path, cell: str) -> None:
     with open(file, "w", newline="", encoding="utf-8") as out:
         csv.writer(out).writerows([["summary", "references"], ["a cat", cell]])
     with pytest.raises(CalipersError, match="'references' is not JSON, nor a list as Python writes it"):
-        read_summaries(file)
+        as_collection(file)
 
 
 def test_a_text_in_brackets_is_a_reference(tmp_path: Path) -> None:
     file = tmp_path / "data.csv"
     file.write_text("summary,references\na cat,[laughs] a cat\n")
-    assert read_summaries(file).documents[0].references == ("[laughs] a cat",)
+    assert as_collection(file).documents[0].references == ("[laughs] a cat",)
 
 
 def test_without_ids_and_systems(tmp_path: Path) -> None:
     """The nth summary of each system is about document n; a file without systems is one."""
     lines = [{"system": s, "summary": f"{s}{d}", "reference": f"r{d}"} for s in "ab" for d in (1, 2)]
-    found = read_summaries(written(tmp_path / "d.jsonl", lines))
+    found = as_collection(written(tmp_path / "d.jsonl", lines))
     assert (found.ids, found.texts) == (("1", "2"), (("a1", "a2"), ("b1", "b2")))
-    alone = read_summaries(written(tmp_path / "mine.jsonl.txt", [{"prediction": "x", "answer": "y"}] * 2))
+    alone = as_collection(written(tmp_path / "mine.jsonl.txt", [{"prediction": "x", "answer": "y"}] * 2))
     assert (alone.systems, alone.ids) == (("mine.jsonl",), ("1", "2"))
     assert alone.documents[1].references == ("y",)
 
 
 def test_parallel_texts(tmp_path: Path, file: Path) -> None:
     """Line n of each file belongs to document n: the same scores as from JSON lines."""
-    plain = read_summaries(file).first_references(1)
+    plain = as_collection(file).first_references(1)
     for name, texts in (
         ("a", plain.texts[0]), ("b", plain.texts[1]), ("r", [d.references[0] for d in plain.documents]),
         ("s", [d.source for d in plain.documents]),
@@ -199,17 +200,17 @@ def test_parallel_texts(tmp_path: Path, file: Path) -> None:
     short.write_text("only one line\n")
     for arguments, message in (
         ([*files, "--references", short], "short.txt: has 1 line, "),
-        ([*files], "which summaries? Give a file"),
-        ([file, *files, *more], "give either a file of summaries, or parallel texts"),
+        ([*files], "no texts: give a file"),
+        ([file, *files, *more], "give either a file of texts, or parallel texts"),
         ([file, "--references", "max"], "--references names files; how several are combined is --several max"),
         ([*files, *files, *more], "two systems have the name 'a'"),
-        ([], "which summaries?"),
+        ([], "no texts"),
     ):
         assert message in str(run("text", "score", *arguments).exception)
 
 
-@pytest.mark.acceptance
-def test_summeval(summeval: Summaries) -> None:
+@pytest.mark.data
+def test_summeval(summeval: TextCollection) -> None:
     assert (len(summeval.documents), len(summeval.systems)) == (100, 16)
     assert {len(document.references) for document in summeval.documents} == {11}
     assert list(summeval.human) == ["coherence", "consistency", "fluency", "relevance"]
@@ -220,40 +221,40 @@ def test_summeval(summeval: Summaries) -> None:
     ("content", "message"),
     [
         ('{"id": 1, "system": "a"', ":1: is not JSON"),
-        ('\n{"id": "x"}', ":2: 'summary' is missing, or is not text"),
+        ('\n{"id": "x"}', ":2: there is no text: expected the field summary, decoded, sys_summ, answer, ...; found id"),
         ('{"id": "x", "system": true, "summary": "s"}', ":1: 'system' is not text"),
         ("[1, 2]", ": entry 1: expected an object"),
-        ('{"id": 1, "summary": "s", "references": "r"}\n{"summary": "s"}', ":2: 'id' is in some of the lines only"),
+        ('{"id": 1, "summary": "s", "references": "r"}\n{"summary": "s"}', ":2: 'id' is in some of the rows only"),
         ('{"system": "a", "summary": "s", "references": "r"}\n{"system": "b", "summary": "s", "references": "q"}',
-         ":2: document '1' has other references than before; without 'id', the nth summary of each system"),
-        ("some text\nmore", ":1: is neither JSON nor CSV with a column of summaries (summary, decoded"),
+         ":2: document '1' has another 'references' than before; without 'id', the nth text of each system"),
+        ("some text\nmore", ":1: is neither JSON nor CSV with a column of texts (summary, decoded"),
         ("id,summary\n1,a,b", ":2: expected 2 fields as in the header, found 3"),
-        ("id,id,summary\n1,a,b", ":1: the column 'id' is there twice"),
-        ("summary,reference,human.style\na,b,good", ":2: 'good' in the column 'human.style' is not a number"),
+        ("id,id,summary\n1,a,b", ":1: two columns are called 'id'"),
+        ("summary,reference,human.style\na,b,good", ":2: the column 'human.style' has no number: 'good'"),
         ('summary,nuggets\na,"[1"', ":2: 'nuggets' is not JSON"),
-        ("summary,nuggets\na,", "document '1' has no reference"),
-        ('{"summary": "s", "nuggets": [{"text": "n"}]}', ":1: document '1': the nugget 'n' has no assignment"),
+        ("summary,nuggets\na,", "query '1' has no reference"),
+        ('{"summary": "s", "nuggets": [{"text": "n"}]}', ":1: query '1': the nugget 'n' has no assignment"),
         ('{"summary": "s", "nuggets": [{"assignment": "some"}]}', "the support 'some' is not full, partial"),
         ('{"summary": "s", "nuggets": [{"assignment": 1, "importance": 2}]}', "importance 2 of a nugget is not vital"),
         ('{"summary": "s", "nuggets": [{"assignment": 1, "weight": -1}]}', "weight -1 of a nugget"),
         ('{"summary": "s", "statements": {}}', "'statements' is not a list"),
         ('{"summary": "s", "statements": [{"citations": [null]}]}', "None is not the id of a document"),
-        ('{"summary": "s", "retrieved": ["d1", "d1"]}', "the document 'd1' is there twice"),
+        ('{"summary": "s", "retrieved": ["d1", "d1"]}', "the document 'd1' is listed twice"),
         ('{"summary": "s", "references": "r", "relevant": {"d": "x"}}', "'relevant' is not a list of documents"),
-        ('{"id": "x", "system": "a", "references": "r"}', ":1: 'summary' is missing, or is not text"),
-        ('{"id": "x", "system": "a", "summary": 3, "references": "r"}', ":1: 'summary' is missing, or is not text"),
+        ('{"id": "x", "system": "a", "references": "r"}', ":1: there is no text"),
+        ('{"id": "x", "system": "a", "summary": 3, "references": "r"}', ":1: 'summary' is not text"),
         ('{"id": "x", "system": "a", "summary": "s", "references": [1]}', "'references' is not a list of texts"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "source": 5}', "'source' is not text"),
         ('{"id": "x", "system": "a", "summary": "s"}', "document 'x' has no reference"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": "x"}}', "not an object of num"),
-        ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": NaN}}', ":1: is not JSON"),
+        ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": Infinity}}', ":1: is not JSON"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r"}\n' * 2, ":2: document 'x' has a second"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r"}\n'
-         '{"id": "x", "system": "b", "summary": "s", "references": "q"}', ":2: document 'x' has other references"),
+         '{"id": "x", "system": "b", "summary": "s", "references": "q"}', ":2: document 'x' has another 'references'"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "source": "1"}\n'
-         '{"id": "x", "system": "b", "summary": "s", "source": "2"}', ":2: document 'x' has another source"),
+         '{"id": "x", "system": "b", "summary": "s", "source": "2"}', ":2: document 'x' has another 'source'"),
         ("", "the file is empty"),
-        ("\n\n", "there is no summary"),
+        ("\n\n", "there are no texts"),
         ('{"d1": {"src": "x", "ref_summs": ["r"], "sys_summs": {"a": {}}}}', "document 'd1', system 'a': 'sys_summ'"),
         ('{"d1": {"src": "x", "sys_summs": {}}, "d2": 5}', "document 'd2': 'sys_summs' is not an object"),
         ("[" * 100_000, "is not JSON"),
@@ -263,7 +264,7 @@ def test_bad_lines(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(CalipersError, match=re.escape(message)) as caught:
-        read_summaries(path)
+        as_collection(path)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -272,9 +273,9 @@ def test_bad_bytes(tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes(b'{"id": "x"}\n{"id": "\xe9"}\n')
     with pytest.raises(CalipersError, match=r"latin.jsonl:2: is not text in UTF-8"):
-        read_summaries(path)
+        as_collection(path)
     with pytest.raises(CalipersError, match="absent"):
-        read_summaries(tmp_path / "absent.jsonl")
+        as_collection(tmp_path / "absent.jsonl")
 
 
 # -- scoring -----------------------------------------------------------------------------------------------
@@ -282,10 +283,10 @@ def test_bad_bytes(tmp_path: Path) -> None:
 
 def test_scores_are_those_of_the_functions(file: Path) -> None:
     """Batches and single calls are one and the same; so are the normalisations of rankings."""
-    given = read_summaries(file)
+    given = as_collection(file)
     measures = ["ROUGE-1", "ROUGE-2(part=recall)", "ROUGE-L", "E(ROUGE-1)", "U(ROUGE-1)", "V1(ROUGE-1)", "V2(ROUGE-1)",
                 "V2(ROUGE-2(part=recall))"]  # fmt: skip
-    found = evaluate_summaries(given, measures)
+    found = Evaluation(given, measures)
     assert found.scores.measures == tuple(measures)
     for s in range(2):
         for d, document in enumerate(given.documents):
@@ -310,14 +311,14 @@ def test_scores_are_those_of_the_functions(file: Path) -> None:
 
 def test_saying_nothing_gets_minus_one(file: Path) -> None:
     """And not 0, which an empty random summary of the same length would get."""
-    found = evaluate_summaries(read_summaries(file), "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)")
+    found = Evaluation(as_collection(file), "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)")
     assert found.scores.values[:, 1, 1].tolist() == [0, 0, -1]
-    assert (found.empty_summaries, found.empty_references, found.missing) == (1, 0, 0)
+    assert found.notes == ("1 summary is empty and scored like any other",)
 
 
 def test_missing_summaries_are_left_out(tmp_path: Path) -> None:
-    found = evaluate_summaries(read_summaries(written(tmp_path / "d.jsonl", LINES[:3])), "ROUGE-1 V2(ROUGE-1)")
-    assert found.missing == 1
+    found = Evaluation(as_collection(written(tmp_path / "d.jsonl", LINES[:3])), "ROUGE-1 V2(ROUGE-1)")
+    assert found.notes[0] == "1 summary is missing and left out"
     assert np.isnan(found.scores["V2(ROUGE-1)"][1, 1])
     assert found.scores.reasons[0, 1, 1] == Reason.MISSING
     assert found.scores.mean()["b", "ROUGE-1"] == pytest.approx(
@@ -326,9 +327,11 @@ def test_missing_summaries_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_document_that_nobody_summarised(file: Path) -> None:
-    given = read_summaries(file)
-    without = Summaries(given.documents, given.systems, tuple((text, None) for text, _ in given.texts), given.human)
-    found = evaluate_summaries(without, "ROUGE-1 ROUGE-Lsum V2(ROUGE-1)", TextOptions(length="reference"))
+    given = as_collection(file)
+    without = TextCollection(
+        given.documents, given.systems, tuple((text, None) for text, _ in given.texts), given.human
+    )
+    found = Evaluation(without, "ROUGE-1 ROUGE-Lsum V2(ROUGE-1)", length="reference")
     assert np.isnan(found.scores.values[..., 1]).all()
     assert not np.isnan(found.scores.values[..., 0]).any()
     assert found.cannot_reorder == ("ROUGE-1",)
@@ -336,34 +339,32 @@ def test_a_document_that_nobody_summarised(file: Path) -> None:
 
 def test_an_expectation_needs_a_source(tmp_path: Path) -> None:
     lines = [{key: value for key, value in line.items() if key != "source"} for line in LINES]
-    given = read_summaries(written(tmp_path / "d.jsonl", lines))
-    assert not np.isnan(evaluate_summaries(given, "ROUGE-1 U(ROUGE-1)").scores.values).any()
+    given = as_collection(written(tmp_path / "d.jsonl", lines))
+    assert not np.isnan(Evaluation(given, "ROUGE-1 U(ROUGE-1)").scores.values).any()
     with pytest.raises(CalipersError, match="document 'd1' has no source, which expected scores"):
-        evaluate_summaries(given, "V1(ROUGE-1)")
+        evaluate_texts(given, "V1(ROUGE-1)")
     blank = [{**line, "source": "..."} for line in LINES]
     with pytest.raises(CalipersError, match="source of document 'd1' has no words"):
-        evaluate_summaries(read_summaries(written(tmp_path / "b.jsonl", blank)), "V1(ROUGE-1)")
+        evaluate_texts(as_collection(written(tmp_path / "b.jsonl", blank)), "V1(ROUGE-1)")
 
 
 def test_lengths_and_bounds(file: Path) -> None:
-    given = read_summaries(file)
-    fixed = evaluate_summaries(given, "E(ROUGE-1)", TextOptions(length=2)).scores.values[0, 0]
+    given = as_collection(file)
+    fixed = Evaluation(given, "E(ROUGE-1)", length=2).scores.values[0, 0]
     assert fixed.tolist() == pytest.approx(
         [expected_rouge(d.source or "", d.references, 2).f1 for d in given.documents]
     )
-    mean = evaluate_summaries(given, "E(ROUGE-1)", TextOptions(length="reference")).scores.values[0, :, 0]
+    mean = Evaluation(given, "E(ROUGE-1)", length="reference").scores.values[0, :, 0]
     references = given.documents[0].references
     assert mean[0] == mean[1] == pytest.approx(expected_rouge(given.documents[0].source or "", references, 4).f1)
     # "the cat sat" against 5 and 4 words: at most 2 * 3 / 7 of the shorter one.
-    attainable = evaluate_summaries(given, "ROUGE-1 U(ROUGE-1)", TextOptions(upper="attainable"))
+    attainable = Evaluation(given, "ROUGE-1 U(ROUGE-1)", upper="attainable")
     assert attainable.scores["U(ROUGE-1)"][0, 0] == pytest.approx(attainable.scores["ROUGE-1"][0, 0] / (6 / 7))
 
 
 def test_expected_above_the_upper_bound_is_lowered(file: Path) -> None:
-    found = evaluate_summaries(
-        read_summaries(file), "V1(ROUGE-1) V2(ROUGE-1)", TextOptions(length=200, upper="attainable")
-    )
-    assert found.measured["ROUGE-1"].clamped > 0
+    found = Evaluation(as_collection(file), "V1(ROUGE-1) V2(ROUGE-1)", length=200, upper="attainable")
+    assert found.bounded["ROUGE-1"].clamped > 0
     assert np.nanmax(found.scores.values) <= 1
 
 
@@ -386,12 +387,12 @@ def test_v1_and_v2_cannot_reorder_within_a_document(scores: list[float], expecte
     assert not BoundedScores("m", parts, np.ones_like(parts), own).same_within_documents
 
 
-@pytest.mark.acceptance
-def test_the_warning_is_about_something(summeval: Summaries) -> None:
+@pytest.mark.data
+def test_the_warning_is_about_something(summeval: TextCollection) -> None:
     """With a fixed length, tau at the summary level does not move; with the candidate's own it does."""
     measures = "ROUGE-2 V1(ROUGE-2) V2(ROUGE-2)"
     for length, same in (("reference", True), ("candidate", False)):
-        found = evaluate_summaries(summeval, measures, TextOptions(length=length, several="mean"))
+        found = Evaluation(summeval, measures, length=length, several="mean")
         assert found.cannot_reorder == (("ROUGE-2",) if same else ())
         taus = human_correlation(found.scores, summeval.human, ["summary"], ["tau-b"], samples=0)
         values = [[taus.value(name, aspect, "summary") for aspect in summeval.human] for name in found.scores.measures]
@@ -412,7 +413,7 @@ def test_the_warning_is_about_something(summeval: Summaries) -> None:
 )
 def test_bad_measures(file: Path, names: str, message: str) -> None:
     with pytest.raises(CalipersError, match=re.escape(message)):
-        evaluate_summaries(read_summaries(file), names)
+        evaluate_texts(as_collection(file), names)
 
 
 @pytest.mark.parametrize(
@@ -485,8 +486,8 @@ def test_correlations_are_scipys(level: str, coefficient: str, monkeypatch: pyte
 
 
 def test_increase_over_the_base(file: Path) -> None:
-    given = read_summaries(file)
-    found = evaluate_summaries(given, "ROUGE-1 V2(ROUGE-1)")
+    given = as_collection(file)
+    found = Evaluation(given, "ROUGE-1 V2(ROUGE-1)")
     assert found.base_of("V2(ROUGE-1)") == "ROUGE-1"
     assert found.base_of("ROUGE-1") is None
     table = human_correlation(found.scores, given.human, ["pooled"], ["pearson"], bases={"V2(ROUGE-1)": "ROUGE-1"})
@@ -496,8 +497,8 @@ def test_increase_over_the_base(file: Path) -> None:
 
 
 def test_bad_correlations(file: Path) -> None:
-    given = read_summaries(file)
-    scores = evaluate_summaries(given, "ROUGE-1").scores
+    given = as_collection(file)
+    scores = Evaluation(given, "ROUGE-1").scores
     for arguments, message in (
         ({"levels": ["topic"]}, "unknown level 'topic'"),
         ({"coefficients": ["tau-c"]}, "unknown coefficient 'tau-c'"),
@@ -580,9 +581,9 @@ def test_each_outcome_of_an_item(base: int, new: int, outcome: str) -> None:
 
 def test_fixed_bounds_never_win_or_lose(file: Path) -> None:
     """What MATH.md 7 says of tables 8.4 and 9.2."""
-    given = read_summaries(file)
+    given = as_collection(file)
     votes = [Preference(d, "a", "b", who) for d in given.ids for who in ("a", "b", "a")]
-    found = evaluate_summaries(given, "ROUGE-1 V2(ROUGE-1)", TextOptions(length="reference"))
+    found = Evaluation(given, "ROUGE-1 V2(ROUGE-1)", length="reference")
     assert win_lost_tie(found.scores, "ROUGE-1", "V2(ROUGE-1)", votes).shares.tolist() == [[0, 0, 0, 1]]
 
 
@@ -616,16 +617,16 @@ def test_score_command(file: Path, tmp_path: Path) -> None:
     shown = run("text", "score", file, "-m", "ROUGE-1 V2(ROUGE-1)", "--format", "csv")
     assert shown.exit_code == 0
     assert shown.stdout.splitlines()[0] == "system,ROUGE-1,V2(ROUGE-1)"
-    assert "1 summary is empty; it scores 0" in shown.stderr
+    assert "1 summary is empty and scored like any other" in shown.stderr
     output = tmp_path / "out.json"
     run("text", "score", file, "-m", "ROUGE-L", "-q", "--format", "json", "-o", output)
     rows = json.loads(output.read_text())
-    assert [(row["system"], row["query"]) for row in rows] == [("a", "d1"), ("a", "d2"), ("b", "d1"), ("b", "d2")]
+    assert [(row["system"], row["document"]) for row in rows] == [("a", "d1"), ("a", "d2"), ("b", "d1"), ("b", "d2")]
     assert rows[1]["ROUGE-L"] == pytest.approx(8 / 9)
 
 
 def test_strict_and_systems(file: Path) -> None:
-    assert "1 summary is empty; it scores 0 (--strict)" in str(
+    assert "1 summary is empty and scored like any other (--strict)" in str(
         run("text", "score", file, "-m", "ROUGE-1", "--strict").exception
     )
     only = run("text", "score", file, "-m", "ROUGE-1", "--systems", "a", "--strict", "--format", "csv")
@@ -640,7 +641,7 @@ def test_correlate_command(file: Path, tmp_path: Path) -> None:
     assert rows[0] == ["measure", "human", "level", "coefficient", "value", "low", "high", "n", "PAI"]
     assert [row[2] for row in rows[1:4]] == ["system", "summary", "pooled"]
     assert "V1 and V2 of ROUGE-1 cannot change the order of two summaries of one document" in shown.stderr
-    assert "at the summary level are those of the measure itself" in shown.stderr
+    assert "at the summary level are those of ROUGE-1" in shown.stderr
     matched = run("text", "correlate", file, "-m", "ROUGE-1 V2(ROUGE-1)", "--samples", "20")
     assert "cannot change the order" not in matched.stderr
     wide = run("text", "correlate", file, "-m", "ROUGE-1", "--wide", "--level", "system,pooled", "--format", "markdown")
@@ -654,31 +655,33 @@ def test_correlate_command(file: Path, tmp_path: Path) -> None:
 def test_compare_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests of `calipers compare`, over documents."""
     shown = run("text", "compare", file, "-m", "ROUGE-2 V2(ROUGE-2)", "--baseline", "b", "--format", "csv")
-    found = evaluate_summaries(read_summaries(file), "ROUGE-2 V2(ROUGE-2)")
+    found = Evaluation(as_collection(file), "ROUGE-2 V2(ROUGE-2)")
     assert shown.stdout == cal.compare(found.scores, baseline="b").table().to_csv()
-    assert "2 systems, 2 documents, in the place of queries" in shown.stderr
+    assert "2 systems, 2 documents\n" in shown.stderr
     matrix = run("text", "compare", file, "-m", "ROUGE-2", "--test", "randomization", "--seed", "7", "--samples", "50",
                  "--show", "matrix")  # fmt: skip
     assert "seed 7" in matrix.stderr
-    monkeypatch.setattr("calipers.text.scoring.evaluate_summaries", lambda *given, **named: pytest.fail("scored first"))
-    assert "unknown baseline 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
+    monkeypatch.setattr("calipers.text.evaluation.bounded", lambda *given, **named: pytest.fail("scored first"))
+    assert "unknown system 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
 
 
 def test_a_subset_of_documents(file: Path, tmp_path: Path) -> None:
-    whole = read_summaries(file)
+    whole = as_collection(file)
     (tmp_path / "ids.txt").write_text("d2\n\n")
     found = json.loads(run("text", "score", file, "-m", "ROUGE-1", "--documents", tmp_path / "ids.txt", "-q",
                            "--format", "json").stdout)  # fmt: skip
-    assert {row["query"] for row in found} == {"d2"}
-    wanted = evaluate_summaries(whole.of_documents(["d2"]), "ROUGE-1").scores
+    assert {row["document"] for row in found} == {"d2"}
+    wanted = Evaluation(whole.of_documents(["d2"]), "ROUGE-1").scores
     assert [row["ROUGE-1"] for row in found] == pytest.approx(wanted.values[0, :, 0].tolist())
-    assert wanted.values[0, :, 0] == pytest.approx(evaluate_summaries(whole, "ROUGE-1").scores.values[0, :, 1])
+    assert wanted.values[0, :, 0] == pytest.approx(Evaluation(whole, "ROUGE-1").scores.values[0, :, 1])
     part = whole.of_documents(["d2"])
     assert all((part.human[aspect][:, 0] == whole.human[aspect][:, 1]).all() for aspect in whole.human)
     (tmp_path / "ids.txt").write_text("d9\n")
     assert "d9" in str(run("text", "score", file, "--documents", tmp_path / "ids.txt").exception)
     assert "needs an encoder" in str(run("text", "score", file, "--documents", "heterogeneous:1").exception)
-    assert "name a file of ids" in str(run("text", "meta", file, "--documents", "homogeneous:1").exception)
+    assert "needs an encoder: --encoder MODEL" in str(
+        run("text", "meta", file, "--documents", "homogeneous:1").exception
+    )
 
 
 def test_the_expected_text_is_one_draw_from_the_source() -> None:
@@ -687,7 +690,9 @@ def test_the_expected_text_is_one_draw_from_the_source() -> None:
     text = cal.text.expected_summary(source, length=5)
     document = cal.text.Document("d", ("five words are in here",), source)
     options = TextOptions(length=5)
-    drawn = RandomTexts(Summaries.of([document], {("d", "s"): "a b c"}, {}), options).beside("words", document, ("x",))
+    drawn = RandomTexts(TextCollection.of([document], {("d", "s"): "a b c"}, {}), options).beside(
+        "words", document, ("x",)
+    )
     assert text == drawn.groups[0][0]
     assert text == cal.text.expected_summary(source, references=document.references)
     other = {cal.text.expected_summary(source, length=5, options=TextOptions(seed=seed)) for seed in range(9)}
@@ -703,7 +708,7 @@ def test_the_expected_text_is_one_draw_from_the_source() -> None:
 
 def test_the_expected_texts_as_a_command(file: Path) -> None:
     found = json.loads(run("text", "expected", file, "--length", "7", "--format", "json").stdout)
-    given = read_summaries(file)
+    given = as_collection(file)
     wanted = [cal.text.expected_summary(str(each.source), length=7) for each in given.documents]
     assert [row["expected"] for row in found] == wanted
 
@@ -713,7 +718,7 @@ def test_preferences_command(file: Path, tmp_path: Path) -> None:
     votes.write_text("id,first,second,preferred\nd1,a,b,first\nd2,a,b,a\nd2,b,a,tie\n")
     shown = run("text", "correlate", file, "-m", "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)", "--preferences", votes)
     assert "V2(ROUGE-1) against ROUGE-1" in shown.stdout
-    assert "1 items on which people prefer neither" in shown.stderr
+    assert "1 item on which people prefer neither text is left out" in shown.stderr
     assert "compare a normalised measure" in str(
         run("text", "correlate", file, "-m", "ROUGE-1", "--preferences", votes).exception
     )

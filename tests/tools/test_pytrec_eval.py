@@ -170,7 +170,7 @@ def test_grades_with_fractions_count_as_they_are() -> None:
     assert RelevanceEvaluator(pools, {"map"}, relevance_level=0.5).evaluate(run)["q"]["map"] == (1 + 2 / 3) / 2
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_trec_eval_10_from_python(data: Path) -> None:
     """What trec_eval 10 prints in its own test, query by query and for all queries."""
     folder = data / "trec/trec_eval-test"

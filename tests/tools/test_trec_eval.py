@@ -85,7 +85,7 @@ def without_rbp(text: str) -> str:
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("rbp"))
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 @pytest.mark.parametrize("line", QUICKTEST.splitlines())
 def test_quicktest(line: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(data / "trec/trec_eval-test")
@@ -97,7 +97,7 @@ def test_quicktest(line: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert one == other
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_several_runs_are_printed_one_after_the_other(data: Path) -> None:
     folder = data / "trec/trec_eval-test"
     files = [str(folder / "qrels.test"), *[str(folder / "results.test")] * 3]
@@ -448,7 +448,7 @@ def nist(data: Path, track: str) -> dict[tuple[str, str], str]:
     return {(row["run"], row["measure"]): row["value"] for row in rows if row["track"] == track}
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_trec_covid_to_the_digit(data: Path) -> None:
     """143 runs, 572 figures: trec_eval 9 printed them."""
     folder = data / "trec/covid-round1"
@@ -468,7 +468,7 @@ def test_trec_covid_to_the_digit(data: Path) -> None:
     assert not [row for row in compared if not same(*row[2:])]
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_deep_learning_2019_to_the_digit(data: Path) -> None:
     figures = nist(data, "trec28/deep")
     files = sorted((data / "trec/dl19-passage/runs").glob("*.xz"))
@@ -488,7 +488,7 @@ def test_deep_learning_2019_to_the_digit(data: Path) -> None:
         assert not wrong
 
 
-@pytest.mark.acceptance
+@pytest.mark.data
 def test_robust_2003_map_to_the_digit(data: Path) -> None:
     figures = nist(data, "trec12/robust")
     files = sorted((data / "trec/robust03").glob("input.*.xz"))

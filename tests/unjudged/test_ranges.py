@@ -433,6 +433,7 @@ def test_evaluate_says_how_far_the_mean_could_move(files: list[str]) -> None:
 
 def test_significant_differences_that_could_still_turn() -> None:
     """Counted from the tables that users see: significant with unjudged as 0, and open."""
+    pytest.importorskip("pandas")
     made = simulate(topics=20, systems=6, retrieved=30, seed=5)
     drawn = random.Random(5)
     known = {q: {d: g for d, g in pool.items() if drawn.random() < 0.7} for q, pool in made.qrels.items()}
@@ -447,6 +448,7 @@ def test_significant_differences_that_could_still_turn() -> None:
 
 @pytest.mark.parametrize("systems", [4, 30], ids=["graph", "matrix"])
 def test_charts_show_what_the_tables_say(systems: int) -> None:
+    pytest.importorskip("altair")
     made = simulate(topics=5, systems=systems, retrieved=20, unjudged=0.3, seed=6)
     found = cal.ranges(made.qrels, made.runs, ["P@10"])
     pairs = found.pairs("P@10").rows

@@ -22,11 +22,12 @@ from calipers.measures.forms.group_exposure import GroupExposure, groups_of, sha
 from calipers.native.columns import Retrieved
 from calipers.plurals import counted, verb
 from calipers.results.averages import known_mean
+from calipers.results.result import Result, Tables
 from calipers.results.tables import Table
 
 
-@dataclass(frozen=True, eq=False)
-class Exposure:
+@dataclass(frozen=True, eq=False, repr=False)
+class Exposure(Result):
     """Of each system and query; the group part is there where groups were given.
 
     attention[s, q, g] is the share of attention that group g gets, wanted[q, g] the share that it should get;
@@ -44,7 +45,27 @@ class Exposure:
     awrf: Floats | None = None
     notes: tuple[str, ...] = ()
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"Exposure of {counted(len(self.systems), 'system')} on {counted(len(self.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        loss = known_mean(self.loss, axis=1)
+        if np.isnan(loss).all():
+            return "No query has a defined exposure."
+        best = int(np.nanargmin(loss))
+        return f"{self.systems[best]} is nearest to the exposure that documents deserve: EE-L {loss[best]:.4f}."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables(
+            {"means": self._means, "queries": self.per_query} | ({"groups": self.group_table} if self.groups else {})
+        )
+
+    def _means(self) -> Table:
         """system, EE-L, EE-D, EE-R, and AWRF where there are groups: means over queries."""
         columns = self._columns()
         rows = zip(self.systems, *(known_mean(values, axis=1).tolist() for values in columns.values()), strict=True)
@@ -76,10 +97,6 @@ class Exposure:
     def _columns(self) -> dict[str, Floats]:
         found = {"EE-L": self.loss, "EE-D": self.disparity, "EE-R": self.relevance}
         return found if self.awrf is None else found | {"AWRF": self.awrf}
-
-    def __repr__(self) -> str:
-        sizes = f"{counted(len(self.systems), 'system')}, {counted(len(self.queries), 'query')}"
-        return f"<Exposure: {sizes}>\n{self.table()}"
 
 
 def exposure(
@@ -198,7 +215,7 @@ class _Part:
 
 
 def _part(known: Judgments, samples: Sequence[Run], readers: Readers, facts: DocumentFacts | None) -> _Part:
-    runs = [DictRun(run.documents(), run.name) for run in samples]
+    runs = [DictRun(run.to_dict(), run.name) for run in samples]
     whole = with_retrieved(known, runs)
     whole = whole if facts is None else facts.added_to(whole, known)
     lists = Lists.of(whole.pool, [run.retrieved(whole) for run in runs])

@@ -162,7 +162,7 @@ class Rescorer:
         """What stands for all queries, of each system."""
         key = self.setting(name, convention)
         if key not in self._means:
-            self._means[key] = np.array(self.scores(name, convention).mean().column(name), np.float64)
+            self._means[key] = np.array(self.scores(name, convention).mean()[name], np.float64)
         return self._means[key]
 
     def _score(self, name: str, convention: Convention) -> Scores:

@@ -314,7 +314,7 @@ def _decision(
     if int(both.sum()) < 2:
         raise CalipersError(f"fewer than two queries have a score of both systems under {measure}: no limit is known")
     scores = as_scores(values, ("old", "new"), queries, measure)
-    (found,) = non_inferiority(scores, "new", "old", max_drop, alpha=alpha)
+    (found,) = non_inferiority(scores, "new", "old", max_drop, alpha=alpha).tests
     high = -float(non_inferiority_limits(values, OLD, NEW, alpha)[0])
     verdict, needed = _verdict(found.difference, found.low, high, max_drop), None
     if verdict == UNDECIDED:

@@ -21,7 +21,7 @@ from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.checks import check_level, check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
-from calipers.collection.runs import Run
+from calipers.collection.runs import RenamedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.subtopics import SubtopicJudgments
 from calipers.errors import CalipersError
@@ -34,7 +34,6 @@ from calipers.results.messages import some
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table, four_digits, markdown_text
 from calipers.stats.differences import Differences
-from calipers.stats.reproduced_runs import Renamed
 from calipers.stats.significance import USUAL, student
 
 CHANGES = ("entered", "left", "moved")
@@ -274,13 +273,35 @@ def difference(
     known = as_judgments(judgments, kind_read(measure for _, measure in named))
     runs = two_runs(old, new)
     scores = evaluate(known, runs, measures, warn=warn, **policies)
+    return difference_of_scores(scores, level=level, top=top, documents=_documents(known, runs, top))
+
+
+def difference_of_scores(
+    scores: Scores,
+    *,
+    level: float = 0.95,
+    top: int = 0,
+    documents: Sequence[tuple[DocumentChange, ...]] | None = None,
+) -> Difference:
+    """Return what changed from the first to the second of two scored systems, without reading their rankings.
+
+    documents: the documents that changed, per query. Scores of texts have none.
+
+    >>> from calipers import as_scores
+    >>> found = difference_of_scores(as_scores([[0.5, 0.25], [0.75, 0.25]], ["old", "new"], measure="ROUGE-1"))
+    >>> found.means[0].difference, found.means[0].wins
+    (0.125, 1)
+    """
+    if len(scores.systems) != 2:
+        raise CalipersError(f"a difference is between two systems, and there are {len(scores.systems)}")
+    check_level(level)
     first, second = scores.systems
     values = [Differences.of(each, np.array([1]), np.array([0])) for each in scores.values]
     gained = np.array([np.where(each.shared[0], beyond_rounding(each), np.nan) for each in values])
     means = tuple(
         _mean(name, of, each, level) for name, of, each in zip(scores.measures, scores.values, values, strict=True)
     )
-    changes = _documents(known, runs, top)
+    changes = [()] * len(scores.queries) if documents is None else documents
     by_gain = np.argsort(-np.nan_to_num(gained[0], nan=-np.inf), kind="stable").tolist()
     olds, news, gains = scores.values[:, 0].T.tolist(), scores.values[:, 1].T.tolist(), gained.T.tolist()
     queries = tuple(
@@ -298,7 +319,7 @@ def two_runs(old: RunsLike, new: RunsLike) -> list[Run]:
     """One run each. Two that came without names are called old and new."""
     runs = [_one(given, what) for given, what in ((old, "old"), (new, "new"))]
     if runs[0].name == runs[1].name and not all(getattr(run, "path", None) for run in runs):
-        return [Renamed(run, what) for run, what in zip(runs, ("old", "new"), strict=True)]
+        return [RenamedRun(run, what) for run, what in zip(runs, ("old", "new"), strict=True)]
     return runs
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import (
     FILE,
     NOT_NEGATIVE,
@@ -91,7 +91,6 @@ class AllowedLoss:
     alpha: float
     power: float
     worst: int
-    other_judgments: str
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,36 @@ class Reports:
     junit: str | None
     annotate: bool
 
+    def refuse_mixed_output(self, output: Output) -> None:
+        """Refuse annotations on the screen if the result is printed there for programs."""
+        if self.annotate and output.file is None and output.format not in READ_BY_PEOPLE:
+            raise CalipersError(
+                f"--annotate prints to the screen, where the {output.format} would be: give it a file (-o)"
+            )
+
+
+# What may be lost, and what a job is told.
+verdict_options = declared(
+    together(
+        "limits", AllowedLoss,
+        click.option("--max-drop", type=NOT_NEGATIVE, required=True, metavar="D",
+                     help="What the mean of a measure may lose."),
+        alpha_option,
+        click.option("--power", type=SHARE, default=0.8, show_default=True,
+                     help="Power of the number of queries that would decide an undecided measure."),
+        click.option("--worst", type=WholeNumber(0), default=5, show_default=True, metavar="N",
+                     help="Queries with the largest loss that are named for each measure."),
+    ),
+    together(
+        "reports", Reports,
+        click.option("--fail-undecided", is_flag=True, help="Exit with 1 if the verdict is undecided, too."),
+        click.option("--junit", metavar="FILE", type=OUTPUT,
+                     help="Write JUnit's XML as well: one test case per measure."),
+        click.option("--annotate", is_flag=True,
+                     help="Print GitHub's annotations as well: an error, a warning or a notice for each measure."),
+    ),
+)  # fmt: skip
+
 
 @click.command("check")
 @together(
@@ -111,30 +140,20 @@ class Reports:
 @click.option("--baseline", required=True, metavar="OLD", type=FILE,
               help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE where "
                    "the file has several systems).")  # fmt: skip
-@together("limits", AllowedLoss)
-@click.option(
-    "--max-drop",
-    type=NOT_NEGATIVE,
-    required=True,
-    metavar="D",
-    help="What the mean of a measure may lose.",
-)
-@alpha_option
-@click.option("--power", type=SHARE, default=0.8, show_default=True,
-              help="With which the queries that are named would decide.")  # fmt: skip
-@click.option("--worst", type=WholeNumber(0), default=5, show_default=True, metavar="N",
-              help="Queries with the largest loss that are named for each measure.")  # fmt: skip
+@verdict_options
 @click.option("--other-judgments", type=LibraryChoice("calipers.changes.check:OTHER_JUDGMENTS"), default="error",
               show_default=True,
               help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
-@together("reports", Reports)
-@click.option("--fail-undecided", is_flag=True, help="Exit with 1 where it is undecided, too.")
-@click.option("--junit", metavar="FILE", type=OUTPUT, help="Write JUnit's XML as well: one test case per measure.")
-@click.option("--annotate", is_flag=True, help="Print GitHub's annotations as well: an error, a warning or a notice "
-                                               "for each measure.")  # fmt: skip
 @lists
 @output
-def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: ListPolicies, output: Output) -> None:
+def command(
+    inputs: NewAndOld,
+    limits: AllowedLoss,
+    other_judgments: str,
+    reports: Reports,
+    lists: ListPolicies,
+    output: Output,
+) -> None:
     """Whether a new system is worse than the old one by more than may be lost: a gate for jobs and pull requests.
 
     Worse, where the upper one-sided 1 - alpha limit of the mean difference new - old is below -D: exit 1. Not worse,
@@ -148,11 +167,15 @@ def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: Lis
     """
     from calipers.changes.check import check
 
-    if reports.annotate and output.file is None and output.format not in READ_BY_PEOPLE:
-        raise CalipersError(f"--annotate prints to the screen, where the {output.format} would be: give it a file (-o)")
+    reports.refuse_mixed_output(output)
     new, old = inputs.new_and_old(lists)
-    found = check(new, old, warn=False, **vars(limits))
-    warn(found.notes, lists.strict)
+    found = check(new, old, other_judgments=other_judgments, warn=False, **vars(limits))  # type: ignore[arg-type]
+    conclude(found, reports, lists.strict, output)
+
+
+def conclude(found: Check, reports: Reports, strict: bool, output: Output) -> None:
+    """Write the verdict for people and other programs, and exit with 1 if the new system is worse."""
+    warn(found.notes, strict)
     for text in found.remarks:
         note(text)
     _write(found, output)

@@ -21,13 +21,14 @@ from calipers.cli.options import (
     note,
     optional_systems,
     plot_option,
+    query_groups_option,
+    query_weights_option,
     repeats_option,
     warn,
 )
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.planning.repeats import RepeatedRuns
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from calipers.stats.comparison import Comparison
     from calipers.stats.reproduced_runs import Reproducibility
 
-SHOWN = ("pairs", "wins", "matrix", "influence", "variance")
+SHOWN = ("pairs", "groups", "wins", "matrix", "influence", "variance")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
@@ -54,6 +55,8 @@ class ComparisonMethod:
     effect: str
     equivalence: float | None
     rope: float | None
+    query_groups: str | None
+    query_weights: str | None
 
 
 def method_options(seeded: bool = True) -> Decorator:
@@ -77,6 +80,8 @@ def method_options(seeded: bool = True) -> Decorator:
                      help="Two one-sided t tests: which pairs are different, equal within the margin, or undecided."),
         click.option("--rope", type=NOT_NEGATIVE, metavar="WIDTH",
                      help="For --test bayes: differences of at most this are equal in practice [default: 0.01]."),
+        query_groups_option,
+        query_weights_option,
     )  # fmt: skip
 
 
@@ -112,9 +117,9 @@ class Reproduced:
     "--show",
     type=click.Choice(SHOWN),
     multiple=True,
-    help="pairs, wins (with letters: systems that share one do not differ), matrix, influence (pairs that one query "
-    "decides) or variance (with --repeats); may be repeated [default: pairs and wins as a table, wins alone for many "
-    "pairs; pairs in the other formats].",
+    help="pairs, groups (pairs for each of --query-groups), wins (with letters: systems that share one do not differ), "
+    "matrix, influence (pairs that one query decides) or variance (with --repeats); may be repeated [default: pairs, "
+    "groups and wins as a table, no pairs if there are many; pairs and groups in the other formats].",
 )
 @plot_option("who differs from whom")
 @lists
@@ -142,14 +147,15 @@ def command(
     calipers compare qrels.txt runs/* -m "nDCG@10" --equivalence 0.01
     calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
     calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*" --show variance
+    calipers compare qrels.txt runs/* -m "nDCG@10" --query-groups queries.csv:intent
     calipers compare qrels.txt --original a.run b.run --reproduced c.run run.txt -m "nDCG@10 AP"
     """  # fmt: skip
     if pairs := reproduction.pairs():
-        original, reproduced = map(" over ".join, pairs)
         found = _reproducibility(inputs, *pairs, lists)
         warn(found.notes, lists.strict)
-        note(f"original {original}, reproduced {reproduced}: the second is the baseline")
+        note(found.title)
         output.write(found.table())
+        note(found.summary)
         return
     if not inputs.judgments:
         raise click.MissingParameter(param_hint="'JUDGMENTS'", param_type="argument", ctx=click.get_current_context())
@@ -160,6 +166,8 @@ def command(
     if repeats is not None:
         if (method.test, method.effect) != ("t", "d") or method.equivalence is not None:
             raise CalipersError("--repeats has a t test of its own: leave out --test, --effect and --equivalence")
+        if method.query_groups or method.query_weights:
+            raise CalipersError("--repeats takes neither --query-groups nor --query-weights")
         from calipers.planning.repeats import repeated_runs
 
         if len(baselines) > 1:
@@ -206,48 +214,24 @@ def _reproducibility(
 
 def say_compared(compared: Comparison, strict: bool) -> None:
     """What was done, and what was left out."""
-    about = compared.metadata
-    sampled = ""
-    if about.get("samples") == "all":
-        sampled = ", all samples enumerated"
-    elif "samples" in about:
-        sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}"
-    corrected = "" if about["correction"] == "none" else f", corrected by {about['correction']}"
-    within = f", rope {about['rope']:g}" if "rope" in about else ""
-    note(
-        f"{counted(len(compared.a), 'pair')}, {about['test']} test{within}{sampled}{corrected}, alpha "
-        f"{compared.alpha:g}"
-    )
-    if "equivalence" in about:
-        verdicts = [verdict for row in compared.verdicts for verdict in row]
-        note(
-            f"two one-sided t tests: {verdicts.count('different')} different, {verdicts.count('equal')} equal within "
-            f"{about['equivalence']:g}, {verdicts.count('undecided')} undecided; {about['level']:.4g} intervals"
-        )
+    note(compared.title)
     warn(compared.notes, strict)
 
 
 def say_repeats(found: RepeatedRuns) -> None:
-    runs = ", ".join(f"{system} {count}" for system, count in zip(found.systems[:10], found.repeats[:10], strict=True))
-    more = f" and {len(found.systems) - 10} more" if len(found.systems) > 10 else ""
-    note(
-        f"{counted(sum(found.repeats), 'run')} of {counted(len(found.systems), 'system')} ({runs}{more}); a run's "
-        "luck is a random effect"
-    )
-    for measure, values in zip(found.measures, found.values, strict=True):
-        if left_out := found.metadata["queries"] - values.shape[1]:
-            of = counted(found.metadata["queries"], "query")
-            note(f"{left_out} of {of} undefined for a run under {measure}; left out")
+    note(found.title)
+    for sentence in found.notes:
+        note(sentence)
 
 
 def compared_tables(
     compared: Comparison, scores: Scores, show: tuple[str, ...], format: str, repeats: RepeatedRuns | None = None
 ) -> dict[str, tuple[str, Table]]:
     if not show:
-        show = ("pairs",)
+        show = ("pairs", "groups") if compared.groups else ("pairs",)
         if format == "table":
             many = len(compared.a) * len(compared.measures) > MANY_PAIRS
-            show = ("wins",) if many else ("pairs", "wins")
+            show = (*(() if many else show), "wins")
             if many:
                 note(f"the {len(compared.a)} pairs are not shown; --show pairs or another --format shows them")
             if repeats is not None:
@@ -256,6 +240,8 @@ def compared_tables(
     for what in dict.fromkeys(show):
         if what == "pairs":
             tables["pairs"] = ("differences", compared.table())
+        elif what == "groups":
+            tables["groups"] = ("differences in groups of queries, p adjusted over all groups", compared.group_table())
         elif what == "influence":
             from calipers.stats.leave_one_out import influence
 

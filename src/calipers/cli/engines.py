@@ -52,6 +52,8 @@ def evaluate_on_spark(
     from calipers.conventions import convention
     from calipers.extras import load
 
+    if shown.query_groups or shown.query_weights:
+        raise CalipersError("--engine spark computes no groups and no weighted means: write scores by query (-q) first")
     if shown.marks or shown.plot:
         what = "--plot" if shown.plot else "--baseline" if shown.baseline else "--test"
         raise CalipersError(f"{what} is not for --engine spark: it needs all scores in one place")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import LEVEL, draw, note, plot_option, warn
+from calipers.cli.options import LEVEL, draw, note, plot_option, query_groups_option, query_weights_option, warn
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
@@ -34,6 +34,8 @@ class ScoreTables:
     baseline: tuple[str, ...]
     test: str | None
     plot: str | None
+    query_groups: str | None
+    query_weights: str | None
 
     @property
     def marks(self) -> bool:
@@ -44,6 +46,11 @@ class ScoreTables:
         """Refuse marks that have no place, before anything is read."""
         if self.marks and (self.per_query or self.interval is not None):
             raise CalipersError("--baseline and --test mark means: leave out --per-query and --interval")
+        if self.query_groups or self.query_weights:
+            if self.per_query:
+                raise CalipersError("--query-groups and --query-weights are about means: leave out --per-query")
+            if self.marks:
+                raise CalipersError("--baseline and --test with groups or weights of queries: use calipers compare")
         if self.test is not None and not self.baseline and format not in FOR_PAPERS:
             raise CalipersError("--test needs --baseline SYSTEM, which the other systems are tested against")
 
@@ -66,6 +73,8 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"),
               help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
 @plot_option("the mean of each system with its confidence interval")
+@query_groups_option
+@query_weights_option
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
 @lists
 @engine_options
@@ -91,6 +100,7 @@ def command(
     calipers evaluate qrels.txt run.txt --like trec_eval-9 -m "map ndcg_cut_10 P_5"
     calipers evaluate qrels.txt new=run.txt runs/*.gz -m "nDCG@10 AP" --baseline bm25 --test wilcoxon
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@10 AP" --baseline runs/bm25.gz -o table.tex
+    calipers evaluate qrels.txt run.txt --query-groups queries.csv:intent --query-weights queries.csv:searches
     calipers evaluate test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10"
     calipers evaluate test.svm model-a.txt -m "nDCG@10" --like letor4
     calipers evaluate diversity.qrels runs/* -m "ERR-IA@20 alpha-nDCG@20 D#-nDCG@10"
@@ -102,6 +112,7 @@ def command(
         return
     shown.check(output.format)
     for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None
+    for_paper &= not (shown.query_groups or shown.query_weights)
     from calipers.evaluation.evaluation import evaluate
 
     wanted = inputs.wanted()
@@ -115,12 +126,14 @@ def command(
     note_undefined(scores)
     if shown.per_query:
         output.write(scores.per_query())
-    elif shown.interval is not None:
-        output.write(_with_intervals(scores, shown.interval, shown.interval_by))
     elif for_paper or baselines:
         output.write(_marked(scores.settled(), baselines, shown.test or "t", output.format))
+    elif shown.query_groups is None:
+        output.write(_means(scores, shown))
     else:
-        output.write(scores.mean())
+        groups = scores.by(shown.query_groups)
+        warn(groups.notes, lists.strict)
+        output.write(groups.stacked(lambda group: _means(group, shown)))
     draw(shown.plot, lambda charts: charts.stacked(*(charts.means(scores, name) for name in scores.measures)))
 
 
@@ -143,14 +156,19 @@ def _with_intents(known: Judgments, path: str) -> Judgments:
     return known.with_probabilities(read_probabilities(path))
 
 
-def _with_intervals(scores: Scores, level: float, method: str) -> Any:
+def _means(scores: Scores, shown: ScoreTables) -> Table:
+    """Return means, weighted where there are weights, with intervals where they are asked for."""
+    mean = scores.mean(shown.query_weights)
+    return mean if shown.interval is None else _with_intervals(scores, mean, shown)
+
+
+def _with_intervals(scores: Scores, mean: Table, shown: ScoreTables) -> Table:
     from calipers.results.tables import Table
     from calipers.stats.bounded_intervals import mean_intervals
 
-    low, high = mean_intervals(scores, level, method)
+    low, high = mean_intervals(scores, shown.interval or 0.95, shown.interval_by, query_weights=shown.query_weights)
     for sentence in low.notes:
         note(sentence)
-    mean = scores.mean()
     columns = ["system", *(f"{name}{end}" for name in scores.measures for end in ("", " low", " high"))]
     rows = [
         (m[0], *(cell for triple in zip(m[1:], lo[1:], hi[1:], strict=True) for cell in triple))

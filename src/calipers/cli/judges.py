@@ -271,7 +271,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
 
             for line in helped(tables[name][1]):
                 note(line)
-    if "robustness" in tables and "at most" in tables["robustness"][1].column("how"):
+    if "robustness" in tables and "at most" in tables["robustness"][1]["how"]:
         note("`at most` was found by changing one label after the other: fewer may suffice (--show labels lists them)")
 
 

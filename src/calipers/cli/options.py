@@ -365,6 +365,17 @@ costs_option = click.option(
 )  # fmt: skip
 
 
+query_groups_option = click.option(
+    "--query-groups", metavar="FILE[:COLUMN]", type=FILE,
+    help="Results for groups of queries as well: a table of queries and groups, such as queries.csv:intent.",
+)  # fmt: skip
+
+query_weights_option = click.option(
+    "--query-weights", metavar="FILE[:COLUMN]", type=FILE,
+    help="Weighted means: a table of queries and weights, such as how often users asked each query.",
+)  # fmt: skip
+
+
 document_groups_option = click.option(
     "--document-groups", metavar="FILE", type=FILE,
     help="For AWRF and ExposureRatio: lines of document and the group that it belongs to.",

@@ -28,7 +28,6 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
@@ -141,7 +140,7 @@ def command(
             )
         spent = _spent(inputs, design, budget.budget, budget.depths, lists)
         _draw(spent, plot)
-        output.write(spent.table(frontier=budget.frontier))
+        output.write(spent.table("frontier" if budget.frontier else "plans"))
         return
     if budget.depths is not None or budget.frontier:
         raise CalipersError("--depths and --frontier are for --budget")
@@ -157,7 +156,7 @@ def command(
         output.write(found.variance())
         return
     made = design.plan(scores)
-    _say(made, scores, design.queries)
+    _say(made)
     _draw(made, plot)
     output.write(made.table())
 
@@ -178,52 +177,16 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
             pairs=design.pairs, seed=design.seed, jobs=lists.jobs, progress=advance, warn=False,
             **lists.policies,
         )  # fmt: skip
-    about = found.metadata
-    pools = ", ".join(f"{size:.1f} to depth {depth}" for depth, size in found.pool.items())
-    note(
-        f"documents to be judged per query: {pools}; pilot of {counted(about['pilot_queries'], 'query')}, seed "
-        f"{about['seed']}"
-    )
-    what = "each pair's own difference" if about["difference"] is None else f"a difference of {about['difference']:g}"
-    each = about["alpha"] / about["pairs"]
-    tested = about["tested_pairs"]
-    of = f" (drawn from {about['all_pairs']})" if tested < about["all_pairs"] else ""
-    note(
-        f"power: share of paired t tests, of {counted(tested, 'pair')}{of}, that find {what}; alpha {each:.4g} for "
-        "each test"
-    )
+    note(found.title)
     warn(found.notes, lists.strict)
-    best = found.best
-    note(
-        f"best: {found.measure[best]} on {counted(found.queries[best], 'query')} to depth {found.depth[best]}, power "
-        f"{found.power[best]:.3f} ({found.low[best]:.3f} to {found.high[best]:.3f})"
-    )
+    note(found.summary)
     return found
 
 
-def _say(made: SampleSizePlan, scores: Scores, queries: int | None) -> None:
-    words = {
-        "t": "two-sided paired t test", "anova": f"one-way analysis of variance over {counted(made.systems, 'system')}",
-        "anova2": f"two-way analysis of variance over {counted(made.systems, 'system')}",
-        "randomization": "randomisation test, simulated", "bootstrap": "bootstrap test, simulated",
-    }  # fmt: skip
-    shared = f" / {counted(made.pairs, 'pair')} = {made.alpha_each:.4g}" if made.pairs > 1 else ""
-    at_hand = f"{counted(queries, 'query')} at hand" if queries is not None else "its queries are those at hand"
-    note(
-        f"pilot of {counted(len(scores.systems), 'system')} on {counted(len(scores.queries), 'query')}, {at_hand}; "
-        f"{words[made.design]}, "
-        f"alpha {made.alpha:g}{shared}"
-    )
-    if made.metadata["upper"] is not None:
-        note(f"sd is the upper limit of the pilot's at confidence {made.metadata['upper']:g}")
-    if "seed" in made.metadata:
-        note(f"{counted(made.metadata['samples'], 'sample')} in each simulated test, seed {made.metadata['seed']}")
-    for text in made.notes():
-        note(text)
-    if made.given:
-        for m, name in enumerate(made.measures[:10]):
-            n, share = made.at_hand[m], made.power_at(m, made.at_hand[m])
-            note(f"{name}: {n} queries find a difference of {made.difference[m]:g} with power {share:.3f}")
+def _say(made: SampleSizePlan) -> None:
+    note(made.title)
+    for sentence in (*made.notes, *made.conclusions()[:10]):
+        note(sentence)
 
 
 def _draw(found: SampleSizePlan | BudgetPlan, path: str | None) -> None:

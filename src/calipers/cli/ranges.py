@@ -29,7 +29,6 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.results.tables import Table
@@ -164,9 +163,8 @@ def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:
         table = pairs.per_query() if per_query else found.pairs(name)
         columns = ("measure", *table.columns)
         rows += [(name, *row) for row in table.rows]
-        decided, total = int(pairs.decided.sum()), len(pairs.a)
-        outer = "; the ranges are outer: valid, not tight" if pairs.exactness == "outer" else ""
-        note(f"{name}: {decided} of {total} {'pair is' if total == 1 else 'pairs are'} decided{outer}")
+        total = len(pairs.a)
+        note(pairs.summary)
         if len(found.queries) > 1:
             significant, turning = found.significant(name, testing.test, testing.correction, testing.alpha)
             note(
@@ -189,10 +187,7 @@ def _say(found: Ranges, strict: bool) -> None:
     warn(found.notes, strict)
     for text in found.remarks:
         note(text)
-    total, lists = int(found.unknown.sum()), found.unknown.size
-    unseen = f", and {found.unseen} unseen per query" if found.unseen else ""
-    documents, where = counted(total, "unjudged document"), counted(lists, "list")
-    note(f"{documents} in {where}{unseen}; grades 0 to {found.grades[-1]:g} are possible")
+    note(found.summary)
     for name, how in found.exactness.items():
         if how.startswith("enumerated"):
             note(f"{name}: all possible gradings of each list were tried{how.removeprefix('enumerated')}")

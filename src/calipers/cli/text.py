@@ -14,58 +14,59 @@ from calipers.cli.options import FILE, LEVEL, WholeNumber, draw, note, plot_opti
 from calipers.cli.output import Output, output, several_outputs
 from calipers.cli.text_options import (
     Bert,
-    Scoring,
-    SummaryFiles,
-    all_scored,
+    TextFiles,
+    TextRequest,
     bert_options,
     data_options,
     details_of_measures,
-    say_scored,
-    scored,
+    in_words,
     scoring_options,
+    text_request,
     texts_and_measures,
 )
 from calipers.errors import CalipersError
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
+    from calipers.text.evaluation import Evaluation
     from calipers.text.human_agreement import HumanCorrelation
-    from calipers.text.scoring import TextScores
+    from calipers.text.options import TextOptions
 
-LATER = ("compare", "expected", "meta", "report")  # in files of their own
+IN_OTHER_FILES = ("check", "compare", "diff", "expected", "meta", "report")
 
 
 class _TextCommands(click.Group):
     """A command group that loads some commands when they are called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return sorted({*super().list_commands(context), *LATER})
+        return sorted({*super().list_commands(context), *IN_OTHER_FILES})
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name in LATER:
-            later: click.Command = import_module(f"calipers.cli.text_{name}").command
-            return later
+        if name in IN_OTHER_FILES:
+            loaded: click.Command = import_module(f"calipers.cli.text_{name}").command
+            return loaded
         return super().get_command(context, name)
 
 
 @click.group("text", cls=_TextCommands)
 def command() -> None:
-    """Score summaries, translations and answers: ROUGE, BLEU, chrF, TER, BERTScore, and human judgments.
+    """Score summaries, translations and answers: ROUGE, BLEU, chrF, TER, BERTScore, nuggets, citations, human scores.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
-    calipers text score data.jsonl -m "chrF BLEU V2(chrF) V2(BLEU)" --chance sentences
-    calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large
+    calipers text score answers.jsonl -m "F1 NuggetRecall CitationPrecision ContextRecall"
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
+    calipers text check data.jsonl s0 --baseline s1 -m "ROUGE-2" --max-drop 0.2
+    calipers text diff data.jsonl s0 s1 -m "ROUGE-2"
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
     calipers text report data.jsonl -o summaries.html
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
     calipers text expected data.jsonl
 
-    DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
-    CSV with columns of these names, or has SummEval's layout. It may be compressed. Instead, --candidates, --references
-    and --source name plain texts of one line per document.
+    DATA is a file of JSON lines, one object per document and system (id, system, summary or answer, references, source,
+    human, scores), CSV or Parquet with columns of these names, or has SummEval's layout. It may be compressed. Instead,
+    --candidates, --references and --source name plain texts of one line per document.
     """
 
 
@@ -76,10 +77,13 @@ def command() -> None:
 @texts_and_measures
 @details_of_measures
 @click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
+@click.option("--corpus", is_flag=True,
+              help="Corpus scores of BLEU, chrF, chrF++ and TER, which pool counts over all texts.")  # fmt: skip
 @strict_option
+@text_request
 @output
-def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:
-    """Score summaries or answers: a table of systems x measures.
+def score(request: TextRequest, per_document: bool, corpus: bool, output: Output) -> None:
+    """Score summaries, translations or answers: a table of systems x measures.
 
     Measures of rankings (nDCG@10) are those of the documents that an answer was made from, its `retrieved` ones.
 
@@ -88,10 +92,20 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
     calipers text score data.jsonl -m "chrF V2(chrF)" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
     calipers text score --candidates old.txt --candidates new.txt --references r.txt --source s.txt -m "rouge1"
+    calipers text score data.jsonl -m "BLEU chrF" --corpus
     calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
     """
-    _, scores, _ = all_scored(data, scoring, bert, strict)
-    output.write(scores.per_query() if per_document else scores.mean())
+    if corpus:
+        from calipers.text.sacrebleu_measures import corpus_scores
+
+        table = corpus_scores(request.data.open(), request.measures or ["BLEU chrF"], request.options)
+        for sentence in table.notes:
+            note(sentence)
+        output.write(table.changed(notes=()))
+        return
+    evaluation = request.evaluate()
+    scores = evaluation.scores
+    output.write(in_words(scores.per_query(), evaluation.collection.kind.unit) if per_document else scores.mean())
 
 
 # -- correlate -------------------------------------------------------------------------------------------
@@ -134,17 +148,9 @@ class HumanScores:
 @plot_option("the correlations and their intervals")
 @details_of_measures
 @strict_option
+@text_request
 @several_outputs
-def correlate(
-    data: SummaryFiles,
-    people: HumanScores,
-    wide: bool,
-    plot: str | None,
-    scoring: Scoring,
-    bert: Bert,
-    strict: bool,
-    output: Output,
-) -> None:
+def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str | None, output: Output) -> None:
     """Show how well measures agree with people, with intervals over documents.
 
     PAI is the increase of a normalised measure's correlation over that of the measure itself, in percent.
@@ -156,31 +162,26 @@ def correlate(
     calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:5
     """
     from calipers.text import charts
-    from calipers.text.human_agreement import check_choices, human_correlation
+    from calipers.text.human_agreement import check_choices
 
-    levels, coefficients, samples, seed = people.levels, people.coefficients, people.samples, scoring.rouge.seed
+    levels, coefficients, samples = people.levels, people.coefficients, people.samples
     check_choices(levels, coefficients, people.confidence)
-    summaries = data.open(bert, scoring.options)
-    if people.preferences is None:
-        aspects = words(people.human) if people.human else list(summaries.human)
-        if not aspects:
-            raise CalipersError("has no human scores", file=data.name)
-        judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
-    found = scored(summaries, scoring, bert)
-    say_scored(found, strict, summary_level="summary" in levels)
+    evaluation, seed = request.evaluate(), request.options.seed
     if people.preferences is not None:
-        output.write_several(_preferences(found, people.preferences))
+        output.write_several(_preferences(evaluation, people.preferences))
         return
-    bases = {name: base for name in found.scores.measures if (base := found.base_of(name)) is not None}
-    correlation = human_correlation(
-        found.scores, judged, levels, coefficients, bases=bases, samples=samples, confidence=people.confidence,
+    aspects = words(people.human) if people.human else None
+    correlation = evaluation.correlate(
+        aspects, levels=levels, coefficients=coefficients, samples=samples, confidence=people.confidence,
         seed=seed,
     )  # fmt: skip
-    note(
-        f"{counted(len(summaries.systems), 'system')}, {counted(len(summaries.documents), 'document')}; intervals "
-        f"from {counted(samples, 'sample')} of "
-        f"documents, seed {seed}"
-    )
+    for sentence in evaluation.human_notes(aspects):
+        note(sentence)
+    if evaluation.cannot_reorder and "summary" in levels:
+        note(f"tau-b and rho of V1 and V2 at the summary level are those of {', '.join(evaluation.cannot_reorder)}")
+    unit = evaluation.collection.kind.unit
+    drawn = f"; intervals from {counted(samples, 'resample')} of {unit} sets, seed {seed}" if samples else ""
+    note(f"{counted(correlation.systems, 'system')}, {counted(correlation.documents, unit)}{drawn}")
     draw(plot, lambda _: charts.correlation_chart(correlation, levels[0], coefficients[0]))
     if wide:
         output.write_several(_wide(correlation, levels, coefficients))
@@ -196,7 +197,7 @@ def _wide(correlation: HumanCorrelation, levels: Sequence[str], coefficients: Se
     }
 
 
-def _preferences(found: TextScores, path: str) -> dict[str, Any]:
+def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
     from calipers.text.preferences import read_preferences, win_lost_tie
 
     given = read_preferences(path)
@@ -208,7 +209,8 @@ def _preferences(found: TextScores, path: str) -> dict[str, Any]:
         result = win_lost_tie(found.scores, base, new, given)
         shown[new] = (f"{new} against {base}", result.table())
     if result.undecided:
-        note(f"{result.undecided} items on which people prefer neither summary are left out")
+        items = counted(result.undecided, "item")
+        note(f"{items} on which people prefer neither text {verb(result.undecided, 'is', 'are')} left out")
     return shown
 
 
@@ -226,8 +228,8 @@ def _preferences(found: TextScores, path: str) -> dict[str, Any]:
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(
-    data: SummaryFiles,
-    scoring: Scoring,
+    data: TextFiles,
+    options: TextOptions,
     bert: Bert,
     by: str,
     top: int | None,
@@ -246,16 +248,19 @@ def documents(
     from calipers.text import charts
     from calipers.text.order_sensitivity import document_profiles, steps
 
-    summaries = data.open()
-    matcher = bert.matcher(summaries, "profiles of documents need an encoder: --encoder MODEL")
-    with progress(steps(summaries), "texts") as advance:
-        found = document_profiles(summaries, matcher, scoring.options, progress=advance)
+    collection = data.open()
+    matcher = bert.matcher(collection, "profiles of documents need an encoder: --encoder MODEL")
+    with progress(steps(collection), "texts") as advance:
+        found = document_profiles(collection, matcher, options, progress=advance)
     note(
         f"{counted(len(found.documents), 'document')}, {found.encoder}, expected summaries of "
         f"{_range(found.k.tolist())} tokens"
     )
     if found.cut:
-        note(f"{found.cut} sources are longer than the {matcher.encoder.longest} tokens of the model; cut")
+        sources = counted(found.cut, "source")
+        note(
+            f"{sources} {verb(found.cut, 'is', 'are')} cut to the {matcher.encoder.longest} tokens that the model reads"
+        )
     size = min(20 if top is None else top, max(1, len(found.documents) // 2))
     draw(plot, lambda _: charts.profile_chart(found, size))
     output.write(found.table(by, top))

@@ -9,7 +9,7 @@ import click
 from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text_options import Bert, Scoring, SummaryFiles, all_scored, details_of_measures, texts_and_measures
+from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 from calipers.plurals import counted
 
 
@@ -23,32 +23,23 @@ from calipers.plurals import counted
 @plot_option("who differs from whom")
 @details_of_measures
 @strict_option
+@text_request
 @several_outputs
 def command(
-    data: SummaryFiles,
-    scoring: Scoring,
-    bert: Bert,
-    method: ComparisonMethod,
-    show: tuple[str, ...],
-    plot: str | None,
-    strict: bool,
-    output: Output,
+    request: TextRequest, method: ComparisonMethod, show: tuple[str, ...], plot: str | None, output: Output
 ) -> None:
     """Test which systems differ: tests over documents, intervals, effect sizes, who beats whom.
 
-    The tests are those of `calipers compare`, with documents in the place of queries.
+    The tests are those of `calipers compare`; documents (or the questions of answers) take the role of queries.
 
     \b
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text compare data.jsonl -m "ROUGE-L" --test randomization --show matrix
     """
-    from calipers.stats.comparison import compare
-
-    _, scores, _ = all_scored(data, scoring, bert, strict, method.baseline)
-    compared = compare(scores, **vars(replace(method, seed=scoring.rouge.seed)))
-    note(
-        f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), 'document')}, in the place of queries"
-    )
-    say_compared(compared, strict)
+    evaluation = request.evaluate(*method.baseline)
+    scores = evaluation.scores
+    compared = evaluation.compare(**vars(replace(method, seed=request.options.seed)), warn=False)
+    note(f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), evaluation.collection.kind.unit)}")
+    say_compared(compared, request.strict)
     output.write_several(compared_tables(compared, scores, show, output.format))
     conclude(compared, plot)

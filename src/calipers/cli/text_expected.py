@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from calipers.cli.options import note
 from calipers.cli.output import Output, output
-from calipers.cli.text_options import Bert, Scoring, SummaryFiles, details_of_measures, texts_and_measures
+from calipers.cli.text_options import Bert, TextFiles, data_options, details_of_measures, scoring_options
+
+if TYPE_CHECKING:
+    from calipers.text.options import TextOptions
 
 
 @click.command("expected")
-@texts_and_measures
+@scoring_options
+@data_options
 @details_of_measures
 @output
-def command(data: SummaryFiles, scoring: Scoring, bert: Bert, output: Output) -> None:
-    """Show the expected summary of each document: the text whose score V1 and V2 take for the expected one.
+def command(data: TextFiles, options: TextOptions, bert: Bert, output: Output) -> None:
+    """Show the expected summary of each document: the text whose score is the expected one in V1 and V2.
 
     Without --encoder it is one draw from the words of the source, as for ROUGE; with it, the tokens nearest to the
     source, as for BERTScore. It is as long as the references, or --length words (-k tokens).
@@ -28,12 +34,12 @@ def command(data: SummaryFiles, scoring: Scoring, bert: Bert, output: Output) ->
     from calipers.text.expected_text import expected_summary
     from calipers.text.random_texts import needed_source
 
-    summaries, options = data.open(), scoring.options
-    given = options.length if bert.encoder is None else options.keywords.k
+    collection = data.open()
+    given = options.length if bert.encoder is None else options.k
     length = given if isinstance(given, int) else None
-    encoder = None if bert.encoder is None else bert.matcher(summaries, "").encoder
+    encoder = None if bert.encoder is None else bert.matcher(collection).encoder
     rows = []
-    for document in summaries.documents:
+    for document in collection.documents:
         source = needed_source(document, "its expected summary needs")
         text = expected_summary(
             source, length=length, references=document.references, encoder=encoder, options=options

@@ -10,22 +10,14 @@ import click
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import WholeNumber, alpha_option, note, strict_option, words
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text_options import (
-    Bert,
-    Scoring,
-    SummaryFiles,
-    details_of_measures,
-    say_scored,
-    scored,
-    texts_and_measures,
-)
+from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 from calipers.errors import CalipersError, UnknownName
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
+    from calipers.results.scores import Scores
     from calipers.results.tables import Table
-    from calipers.text.scoring import TextScores
-    from calipers.text.summaries import Summaries
+    from calipers.text.collection import TextCollection
 
 OF_PEOPLE = ("agreement", "tests")
 TABLES = {
@@ -41,17 +33,17 @@ class MetaChoices:
 
     human: str | None
     tables: str | None
-    level: str
+    level: str | None
     agreement: str
     exchange: str
     samples: int
     resamples: int
     alpha: float
 
-    def shown(self, summaries: Summaries) -> list[str]:
+    def shown(self, collection: TextCollection) -> list[str]:
         """Return the requested tables. By default, tables of human judgments only if there are any."""
         if self.tables is None:
-            return [*(OF_PEOPLE if summaries.human else ()), "power"]
+            return [*(OF_PEOPLE if collection.human else ()), "power"]
         names = words(self.tables)
         for name in names:
             if name not in TABLES:
@@ -67,8 +59,9 @@ class MetaChoices:
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--table", "tables", metavar="NAMES",
               help=f"{', '.join(TABLES)} [default: all; without human scores, power].")  # fmt: skip
-@click.option("--level", type=LibraryChoice("calipers.text.human_agreement:LEVELS"), default="system",
-              show_default=True, help="Level of the tests between measures.")  # fmt: skip
+@click.option("--level", type=LibraryChoice("calipers.text.human_agreement:LEVELS"),
+              help="Level of agreement and tests [default: all levels of agreement, tests at the level system]; the "
+                   "level pooled takes longest.")  # fmt: skip
 @click.option("--agreement", type=LibraryChoice("calipers.text.measure_tests:AGREEMENTS"), default="pearson",
               show_default=True,
               help="What the tests compare: a correlation, pairwise accuracy with tie calibration, or soft pairwise "
@@ -84,10 +77,9 @@ class MetaChoices:
 @alpha_option
 @details_of_measures
 @strict_option
+@text_request
 @several_outputs
-def command(
-    data: SummaryFiles, choices: MetaChoices, scoring: Scoring, bert: Bert, strict: bool, output: Output
-) -> None:
+def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     """Show how well measures order texts as people do, and which measures do it better.
 
     Kendall's, Spearman's and Pearson's correlations, pairwise accuracy with tie calibration and soft pairwise accuracy
@@ -103,42 +95,46 @@ def command(
     from calipers.text.measure_tests import check_agreement
     from calipers.text.meta_evaluation import TextMetaEvaluation
 
-    check_agreement(choices.level, choices.agreement)
-    summaries = data.open()
-    shown = choices.shown(summaries)
-    aspects = words(choices.human) if choices.human else list(summaries.human)
+    level = choices.level or "system"
+    check_agreement(level, choices.agreement)
+    evaluation, seed = request.evaluate(), request.options.seed
+    collection = evaluation.collection
+    shown = choices.shown(collection)
+    aspects = words(choices.human) if choices.human else list(collection.human)
     if not aspects and {*shown} & {*OF_PEOPLE}:
-        raise CalipersError("has no human scores; --table power needs none", file=data.name)
-    judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
-    found = scored(summaries, scoring, bert)
-    say_scored(found, strict)
-    seed = scoring.rouge.seed
-    meta = TextMetaEvaluation.of(found, judged, samples=choices.samples, seed=seed, resamples=choices.resamples)
-    note(f"{counted(len(summaries.systems), 'system')}, {counted(len(summaries.documents), 'document')}, seed {seed}")
+        raise CalipersError("has no human scores; --table power needs none", file=collection.name)
+    for sentence in evaluation.human_notes(aspects) if aspects else ():
+        note(sentence)
+    judged = {aspect: collection.judgments(aspect) for aspect in aspects}
+    meta = TextMetaEvaluation.of(
+        evaluation.scores, judged, samples=choices.samples, seed=seed, resamples=choices.resamples
+    )
+    unit = collection.kind.unit
+    note(f"{counted(len(collection.systems), 'system')}, {counted(len(collection.ids), unit)}, seed {seed}")
     tables: dict[str, tuple[str, Table]] = {}
     for name in shown:
         if name == "agreement":
-            note("epsilon is calibrated on the pairs that accuracy is of: it is the best that one epsilon can do")
+            note("epsilon is chosen on the pairs that accuracy is computed from, so that accuracy is a little too high")
             if choices.resamples:
-                drawn = counted(choices.resamples, "sample")
-                note(f"intervals of accuracies: 95%, from {drawn} of documents, with an epsilon of its own for each")
-            tables[name] = (TABLES[name], meta.agreement(LEVELS))
+                drawn = counted(choices.resamples, "resample")
+                note(f"intervals of accuracies: 95%, from {drawn} of {unit} sets, each with an epsilon of its own")
+            tables[name] = (TABLES[name], meta.agreement(LEVELS if choices.level is None else [choices.level]))
         elif name == "tests":
             if len(meta.measures) < 2 and choices.tables is None:
                 continue
-            tables[name] = (TABLES[name], meta.tests(
-                choices.level, choices.agreement, exchange=choices.exchange, alpha=choices.alpha
-            ))  # fmt: skip
-            pairs = counted(len(tables[name][1].rows), "test")
-            note(f"{pairs} of {choices.agreement} at the level {choices.level}, corrected together by Holm")
+            tested = meta.tests(level, choices.agreement, exchange=choices.exchange, alpha=choices.alpha)
+            tables[name] = (TABLES[name], tested)
+            tests = counted(len(tested.rows), "test")
+            note(f"{tests} of {choices.agreement} at the level {level}, corrected together by Holm")
+            for sentence in tested.notes[bool(tested.marks) :]:
+                note(sentence)
         else:
-            tables[name] = (TABLES[name], _power(found, choices.alpha))
+            tables[name] = (TABLES[name], _power(evaluation.scores, choices.alpha))
     output.write_several(tables)
 
 
-def _power(found: TextScores, alpha: float) -> Table:
+def _power(scores: Scores, alpha: float) -> Table:
     from calipers.metaevaluation.power import discriminative_power
 
-    power = discriminative_power(found.scores, "t", alpha)
-    note(f"discriminative power: paired t tests over documents at alpha {alpha:g}, nothing corrected")
-    return power.table()
+    note(f"discriminative power: paired t tests at alpha {alpha:g}, without correction")
+    return discriminative_power(scores, "t", alpha).table()

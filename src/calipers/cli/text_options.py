@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import FILE, WholeNumber, max_unpacked_option, note, progress, seed_option, warn, words
@@ -18,16 +17,13 @@ from calipers.errors import CalipersError, place_of
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
-    from calipers.results.scores import Scores
+    from calipers.results.tables import Table
     from calipers.text.bertscore import Matcher
-    from calipers.text.measure_names import TextMeasure
+    from calipers.text.collection import TextCollection
+    from calipers.text.evaluation import Evaluation
     from calipers.text.options import TextOptions
-    from calipers.text.scoring import TextScores
-    from calipers.text.summaries import Summaries
 
 ENDS = ("heterogeneous", "homogeneous")  # of the order of documents
-ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
-BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
 
 def _length(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
@@ -38,8 +34,8 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
 
 
 @dataclass(frozen=True)
-class SummaryFiles:
-    """Files of summaries, and the selection of systems and references."""
+class TextFiles:
+    """Files of texts, and the selection of systems and references."""
 
     data: str | None
     candidates: tuple[str, ...]
@@ -48,6 +44,8 @@ class SummaryFiles:
     systems: str | None
     use_references: int | None
     judgments: str | None
+    scores: str | None
+    lower: str | None
     documents: str | None
     max_unpacked: int | None
 
@@ -58,11 +56,11 @@ class SummaryFiles:
     def files(self) -> dict[str, str]:
         """Return the files that are read, with their roles."""
         roles = {"texts": (self.data,), "candidates": self.candidates, "references": self.references,
-                 "source": (self.source,), "judgments": (self.judgments,)}  # fmt: skip
+                 "source": (self.source,), "judgments": (self.judgments,), "scores": (self.scores,)}  # fmt: skip
         return {path: role for role, paths in roles.items() for path in paths if path is not None}
 
-    def open(self, bert: Bert | None = None, options: TextOptions | None = None) -> Summaries:
-        """Read the summaries that were asked for. The ends of algorithm 2's order of documents need a model."""
+    def open(self, bert: Bert | None = None, options: TextOptions | None = None) -> TextCollection:
+        """Read the texts. The ends of algorithm 2's order of documents need a model."""
         found = self._read()
         if self.systems:
             found = found.of_systems(words(self.systems))
@@ -71,7 +69,7 @@ class SummaryFiles:
         return found if self.documents is None else self.selected(found, self.documents, bert, options)
 
     @staticmethod
-    def selected(found: Summaries, given: str, bert: Bert | None, options: TextOptions | None) -> Summaries:
+    def selected(found: TextCollection, given: str, bert: Bert | None, options: TextOptions | None) -> TextCollection:
         """Return the documents at one end of algorithm 2's order (heterogeneous:20), or those that a file names."""
         end, _, count = given.partition(":")
         if end not in ENDS or not count.isdecimal():
@@ -92,21 +90,21 @@ class SummaryFiles:
 
         return None if self.judgments is None else read_judgments(self.judgments, max_unpacked=self.max_unpacked)
 
-    def _read(self) -> Summaries:
-        from calipers.text.summary_files import read_parallel_summaries, read_summaries
+    def _read(self) -> TextCollection:
+        from calipers.text.text_files import as_collection, parallel_texts
 
         parallel = self.candidates or self.references or self.source is not None
         if self.data is not None and not parallel:
-            return read_summaries(self.data, max_unpacked=self.max_unpacked)
+            return as_collection(self.data, max_unpacked=self.max_unpacked)
         for given in self.references:
             if given in ("max", "mean") and not os.path.exists(given):
                 raise CalipersError(f"--references names files; how several are combined is --several {given}")
         if self.data is not None:
-            raise CalipersError("give either a file of summaries, or parallel texts by --candidates and --references")
+            raise CalipersError("give either a file of texts, or parallel texts by --candidates and --references")
         if not self.candidates or not self.references:
             raise CalipersError(
-                "which summaries? Give a file of them (JSON lines, CSV, SummEval), or parallel texts: --candidates "
-                "a.txt --references r.txt"
+                "no texts: give a file (JSON lines, CSV, Parquet, SummEval), or parallel texts: --candidates a.txt "
+                "--references r.txt"
             )
         systems: dict[str, str] = {}
         for given in self.candidates:
@@ -115,28 +113,7 @@ class SummaryFiles:
                 if name in systems:
                     raise CalipersError(f"two systems have the name '{name}': give one another, as other={path}")
                 systems[name] = path
-        return read_parallel_summaries(systems, self.references, self.source, max_unpacked=self.max_unpacked)
-
-
-@dataclass(frozen=True)
-class Scoring:
-    """Measures, options of ROUGE, and options of the expected summary of BERTScore."""
-
-    rouge: TextOptions
-    tokens: str
-    k: int | str
-    measures: tuple[str, ...] = ()
-
-    def names(self, bert: Bert) -> list[str]:
-        """Return the requested measures, or the default ones."""
-        return list(self.measures) or [ROUGES, *([BERT] if bert.encoder else [])]
-
-    @property
-    def options(self) -> TextOptions:
-        from calipers.text.options import Keywords
-
-        keywords = Keywords(self.tokens, self.k, seed=self.rouge.seed)
-        return replace(self.rouge, keywords=keywords)
+        return parallel_texts(systems, self.references, self.source, max_unpacked=self.max_unpacked)
 
 
 @dataclass(frozen=True)
@@ -152,8 +129,8 @@ class Bert:
     cache: str | None
     mixed: bool | None
 
-    def matcher(self, summaries: Summaries, otherwise: str) -> Matcher:
-        """Return the model fitted to these summaries. Raise an error with the given words if no encoder is named."""
+    def matcher(self, collection: TextCollection, otherwise: str = "") -> Matcher:
+        """Return the model fitted to these texts. Raise an error with the given words if no encoder is named."""
         from calipers.text.bertscore import matcher
         from calipers.text.encoder import Encoder
 
@@ -162,27 +139,22 @@ class Bert:
         encoder = Encoder(
             self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache, mixed=self.mixed
         )
-        references = [text for document in summaries.documents for text in document.references]
+        references = [text for document in collection.documents for text in document.references]
         return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
-
-    def matcher_for(self, summaries: Summaries, measures: Iterable[TextMeasure]) -> Matcher | None:
-        """Return the model fitted to these summaries, or None if no measure needs it."""
-        if all(measure.base != "BERTScore" for measure in measures):
-            return None
-        return self.matcher(summaries, "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")
 
 
 measures_options = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
     help="Measures: ROUGE-1 to -9, -L, -Lsum (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, BERTScore; of "
-         "answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall, CitationF1; U(..) V1(..) V2(..) E(..) of "
-         f"them [default: {ROUGES}, with --encoder BERTScore's].",
+         "answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall, CitationF1; of retrieved documents "
+         "ContextPrecision, ContextRecall, nDCG@10, ...; U(..) V1(..) V2(..) E(..) of them; names of scores that the "
+         "data have [default: those that fit the data].",
 )  # fmt: skip
 data_options = together(
-    "data", SummaryFiles,
+    "data", TextFiles,
     click.argument("data", required=False, type=FILE),
     click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
-                 help="Instead of DATA: a system's summaries as plain text, one per line; may be repeated."),
+                 help="Instead of DATA: a system's texts as plain text, one per line; may be repeated."),
     click.option("--references", multiple=True, metavar="FILE", type=FILE,
                  help="With --candidates: references, line by line; may be repeated for several of each."),
     click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, line by line."),
@@ -196,11 +168,16 @@ data_options = together(
                  show_default=True, help="With several references: the best score, or the mean."),
     click.option("--judgments", metavar="FILE", type=FILE,
                  help="Judgments (qrels) of the documents that answers were made from, for measures of rankings."),
+    click.option("--scores", metavar="FILE", type=FILE,
+                 help="Scores of other tools (CSV, Parquet, JSON lines): id, system, one column per measure."),
+    click.option("--lower", metavar="A,B,...", help="Scores of other tools for which smaller values are better."),
     max_unpacked_option,
 )  # fmt: skip
 rouge_options = declared(
     click.option("--tokenizer", type=LibraryChoice("calipers.text.tokens:TOKENIZERS"), default="unicode",
                  show_default=True, help="Words of any script, or those of the original ROUGE."),
+    click.option("--bleu-tokenizer", type=LibraryChoice("calipers.text.options:BLEU_TOKENIZERS"),
+                 help="Tokenizer of BLEU (sacrebleu) [default: 13a; zh or char in scripts without spaces]."),
     click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
     click.option("--length", default="candidate", show_default=True, callback=_length,
                  metavar="candidate|reference|N", help="Words of the random texts."),
@@ -241,7 +218,7 @@ bert_options = declared(
     click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
                  help="Tokens of that summary: by likeness to the document."),
 )  # fmt: skip
-scoring_options = declared(together("rouge", "calipers.text.options:TextOptions"), together("scoring", Scoring))
+scoring_options = together("options", "calipers.text.options:TextOptions")
 texts_and_measures = declared(scoring_options, data_options, measures_options)
 details_of_measures = declared(rouge_options, bert_options)
 
@@ -249,58 +226,43 @@ details_of_measures = declared(rouge_options, bert_options)
 # -- scores -------------------------------------------------------------------------------------------------
 
 
-def all_scored(
-    data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool, baselines: Iterable[str] = ()
-) -> tuple[Summaries, Scores, TextScores | None]:
-    """Return the texts, their scores under all measures, and the text scores with their bounds.
+@dataclass(frozen=True)
+class TextRequest:
+    """Texts, measures and options, as they were given to a command."""
 
-    A baseline that is none of the systems is an error before anything takes long.
-    """
-    from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
+    data: TextFiles
+    measures: tuple[str, ...]
+    options: TextOptions
+    bert: Bert
+    strict: bool
 
-    summaries = data.open(bert, scoring.options)
-    for baseline in baselines:
-        place_of("baseline", baseline, summaries.systems)
-    texts, rankings = split_measures(scoring.measures)
-    found: list[Scores] = []
-    of_texts = None
-    if texts or not rankings:
-        of_texts = scored(summaries, replace(scoring, measures=tuple(texts)), bert)
-        say_scored(of_texts, strict)
-        found.append(of_texts.scores)
-    if rankings:
-        found.append(retrieval_scores(summaries, rankings, data.judged()))
-    scores = found[0] if len(found) == 1 else side_by_side(*found)
-    for sentence in scores.notes:
-        note(sentence)
-    there = np.array([[text is not None for text in row] for row in summaries.texts])
-    for name, lacking in zip(scores.measures, (np.isnan(scores.values) & there).sum(axis=(1, 2)).tolist(), strict=True):
-        if lacking:
-            note(f"{name}: {lacking} of {int(there.sum())} undefined; left out")
-    return summaries, scores, of_texts
+    def evaluate(self, *systems: str) -> Evaluation:
+        """Score the texts, and print notes. An unknown system is an error before anything takes long."""
+        from calipers.text.evaluation import Evaluation
 
-
-def scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
-    """Score the texts under the requested measures."""
-    from calipers.text.measure_names import text_measures
-    from calipers.text.scoring import evaluate_summaries, steps
-
-    names = scoring.names(bert)
-    matcher = bert.matcher_for(summaries, text_measures(names))
-    with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(
-            summaries, names, scoring.options, matcher, progress=advance, cache=bert.cache, warn=False
-        )
+        data, bert = self.data, self.bert
+        collection = data.open(bert, self.options)
+        for system in systems:
+            place_of("system", system, collection.systems)
+        evaluation = Evaluation(
+            collection, self.measures, judgments=data.judged(), scores=data.scores, lower=words(data.lower or ""),
+            encoder=partial(bert.matcher, collection) if bert.encoder else None, cache=bert.cache,
+            **vars(self.options),
+        )  # fmt: skip
+        if evaluation.needs_encoder and bert.encoder is None:
+            raise CalipersError("BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")
+        with progress(evaluation.steps, "texts") as advance:
+            evaluation.progress = advance
+            notes = evaluation.notes
+        warn(evaluation.warnings, self.strict)
+        for sentence in (*notes[len(evaluation.warnings) :], *evaluation.remarks):
+            note(sentence)
+        return evaluation
 
 
-def say_scored(found: TextScores, strict: bool, summary_level: bool = False) -> None:
-    """Print what was left out, how expected scores were found, and what they cannot show."""
-    warn(found.notes, strict)
-    for sentence in found.remarks:
-        note(sentence)
-    for name in found.cannot_reorder:
-        follows = "; tau-b and rho at the summary level are those of the measure itself" if summary_level else ""
-        note(
-            f"V1 and V2 of {name} cannot change the order of two summaries of one document: all of a document's "
-            f"summaries have the same expected score and upper bound{follows}"
-        )
+text_request = together("request", TextRequest)  # stands nearest to the command
+
+
+def in_words(table: Table, unit: str) -> Table:
+    """Return a table whose column of queries has the name that fits the data."""
+    return table.changed(columns=tuple(unit if column == "query" else column for column in table.columns))

@@ -10,7 +10,7 @@ from calipers.atomic_files import write_whole
 from calipers.cli.option_groups import together
 from calipers.cli.options import OUTPUT, WholeNumber, note, progress, show, strict_option, typed_command, warn
 from calipers.cli.policies import significance_options
-from calipers.cli.text_options import Bert, Scoring, SummaryFiles, all_scored, details_of_measures, texts_and_measures
+from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
@@ -31,9 +31,8 @@ SECTIONS = 7  # of the page
 @significance_options("holm", seeded=False)
 @details_of_measures
 @strict_option
-def command(
-    data: SummaryFiles, scoring: Scoring, bert: Bert, choices: ReportOptions, output: str, strict: bool
-) -> None:
+@text_request
+def command(request: TextRequest, choices: ReportOptions, output: str) -> None:
     """Write a report on summaries or answers: one HTML page that needs no server.
 
     Scores with intervals, between chance and the upper bound, who really differs, how measures agree with people, which
@@ -50,23 +49,23 @@ def command(
     from calipers.text.report_page import text_report_page
 
     check_packages()
-    summaries, scores, found = all_scored(data, scoring, bert, strict, filter(None, [choices.baseline]))
-    options = scoring.options
+    evaluation, options = request.evaluate(*filter(None, [choices.baseline])), request.options
+    scores = evaluation.scores
     with progress(SECTIONS, "sections") as advance:
         page, notes = text_report_page(
-            summaries, scores, found, choices.changed(seed=scoring.rouge.seed),
-            files=data.files(), command=typed_command(), progress=advance,
+            evaluation, choices.changed(seed=options.seed),
+            files=request.data.files(), command=typed_command(), progress=advance,
             parameters={
                 "words": f"{options.tokenizer}{', stems' if options.stem else ''}",
                 "several references": options.several,
                 "length of random texts": options.length,
                 "random texts": options.chance or "those of each measure",
                 "upper bound": options.upper,
-                "encoder": bert.encoder or "none",
+                "encoder": request.bert.encoder or "none",
             },
         )  # fmt: skip
-    warn(notes, strict)
+    warn(notes, request.strict)
     write_whole(output, page)
-    documents = counted(len(scores.queries), "document")
+    documents = counted(len(scores.queries), evaluation.collection.kind.unit)
     note(f"{counted(len(scores.systems), 'system')}, {documents}, {len(page) / 1e6:.2f} MB")
     show(f"{output}\n")

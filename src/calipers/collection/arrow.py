@@ -110,6 +110,8 @@ def numbers(column: Any, name: str, what: str, file: str | None = None, before: 
     """A column of finite numbers."""
     pa = arrow()
     kind = column.type
+    if what == "grade" and pa.types.is_boolean(kind):
+        return np.asarray(column.to_pylist(), np.float64)
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
         raise CalipersError(f"column '{name}' holds {kind}: a {what} is a number", file=file)
     found = _array(_whole(column if kind == pa.float64() else column.cast(pa.float64(), safe=False)))

@@ -61,7 +61,8 @@ class Cells:
 
     def numbers(self, what: str) -> NDArray[np.float64]:
         try:
-            if {*map(type, self._values)} <= {int, float}:
+            kinds = {*map(type, self._values)}
+            if kinds <= {int, float} or (what == "grade" and kinds <= {bool, np.bool_}):
                 found = np.array(self._values, np.float64)
             else:
                 found = np.array([self._number(value, row) for row, value in enumerate(self._values)], np.float64)

@@ -1,9 +1,9 @@
-"""Which column of a table holds what: its name says so, or the user does.
+"""Roles of the columns of a table, found by their names or named by the user.
 
-Names are compared without regard to case and to what separates their words: `Query ID`, `query-id`, `query_id` and
-`queryId` are one name. Some tables have the text of a query beside its id, and PyTerrier's have its own number of a
-document (docid) beside the id (docno), so the names of a role come in ranks: a column with a name of an earlier rank is
-taken before any with one of a later rank.
+Case and separators do not matter: `Query ID`, `query-id`, `query_id` and `queryId` are one name. Some tables have the
+text of a query next to its id, and PyTerrier's tables have a number of each document (docid) next to its id (docno). So
+the names of a role have priorities: a column with a name of an earlier group is taken before any column with a name of
+a later group.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from collections.abc import Mapping, Sequence
 from calipers.errors import CalipersError
 
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "query": (("qid", "query_id", "topic_id"), ("query", "topic", "query_text")),
+    "query": (("qid", "query_id", "topic_id"), ("query", "topic", "query_text"), ("user_id", "user")),
     "document": (
         ("docno",),
         ("doc_id", "document_id", "corpus_id", "passage_id", "pid"),
         ("doc", "document", "url"),
+        ("item_id", "product_id"),
+        ("item", "product"),
         ("id",),
     ),
-    "score": (("score",),),
+    "score": (("score",), ("prediction", "similarity")),
     "grade": (("grade", "label", "relevance", "rel", "rating", "judgment", "judgement", "stars"),),
     "rank": (("rank", "position", "doc_position"),),
     "system": (("system", "run", "tag"), ("snapshot_name",)),

@@ -84,7 +84,7 @@ def _cost(given: Any, file: str, line: int | None) -> float:
 
 def whole_runs(runs: Sequence[Run]) -> list[DictRun]:
     """The runs read whole, each under the name that it goes by."""
-    return [DictRun(run.documents(), name) for run, (name, _) in zip(runs, distinct_names(runs), strict=True)]
+    return [DictRun(run.to_dict(), name) for run, (name, _) in zip(runs, distinct_names(runs), strict=True)]
 
 
 def with_retrieved(judgments: Judgments, runs: Sequence[DictRun]) -> Judgments:

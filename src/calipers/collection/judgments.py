@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -12,12 +12,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calipers.collection.nested import graded_documents
 from calipers.errors import CalipersError, ConflictingGrades
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.columns import Columns, Labels
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import JudgedIndex
 from calipers.plurals import counted
+from calipers.record import Record
 
 DIGEST = 16  # hexadecimal digits of a digest
 
@@ -67,10 +69,17 @@ class Judgments:
         self.pool.name_queries(self.queries)
 
     @classmethod
-    def from_dict(cls, judgments: Mapping[str, Mapping[str, float]], name: str = "judgments") -> Judgments:
-        """From {query: {document: grade}}."""
+    def from_dict(
+        cls, judgments: Mapping[str, Mapping[str, float] | Collection[str]], name: str = "judgments"
+    ) -> Judgments:
+        """Return the judgments of {query: {document: grade}}. Lists and sets of documents have grade 1.
+
+        >>> Judgments.from_dict({"q1": ["d1", "d2"]}).to_dict()
+        {'q1': {'d1': 1.0, 'd2': 1.0}}
+        """
         if not judgments:
             raise CalipersError("there are no judgments", file=name)
+        judgments = graded_documents(judgments, name)
         check_nested(judgments, name, "judgments", "grade")
         offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
         grades = chain.from_iterable(graded.values() for graded in judgments.values())
@@ -92,7 +101,12 @@ class Judgments:
         group: ArrayLike | None = None,
         name: str = "judgments",
     ) -> Judgments:
-        """From one label per document, with one query id per document or the number of documents of each query.
+        """Return judgments from one label per document, with the query of each document or the size of each query.
+
+        The arrays are all that is known of a query. So the ideal ranking holds only documents that are in them: a
+        recommender whose arrays hold recommended items only is compared with the best order of those items, and the
+        positives that it missed do not count. To count all positives, give them by id (`Judgments.from_dict`,
+        `Judgments.from_matrix`) and the recommendations as ranked lists.
 
         >>> Judgments.from_arrays([0, 2, 1], group=[2, 1]).queries
         ('1', '2')
@@ -120,8 +134,30 @@ class Judgments:
         queries = tuple(str(distinct[i]) for i in by_appearance)
         return cls._grouped(name, queries, place[query], grade, None)
 
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: Any,
+        *,
+        queries: Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        name: str = "judgments",
+    ) -> Judgments:
+        """Return the judgments of a sparse matrix of SciPy, queries x documents (or users x items).
+
+        A stored entry is a grade, also if it is 0. Entries that are not stored are not judged, and rows without an
+        entry are left out. queries, documents: names of rows and columns; without them, their numbers from 0.
+
+        >>> from scipy.sparse import csr_matrix
+        >>> Judgments.from_matrix(csr_matrix([[0, 2], [1, 0]]), queries=["q1", "q2"]).to_dict()
+        {'q1': {'1': 2.0}, 'q2': {'0': 1.0}}
+        """
+        from calipers.collection.matrices import rows_of_matrix
+
+        return rows_of_matrix(matrix, queries, documents).judgments(name)
+
     def with_notes(self, notes: Sequence[str]) -> Self:
-        """The same, with more to be said of how they were read."""
+        """Return the judgments with further notes on how they were read."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     @classmethod
@@ -202,6 +238,11 @@ class Judgments:
         pool = Pool(offsets, self.pool.grade[kept])
         return Judgments(self.name, self.queries, pool, lambda: documents, row=row[kept], repeated=len(dropped))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: ids instead of the functions that find them, and no index."""
+        state = {name: value for name, value in self.__dict__.items() if name != "index"}
+        return state | {"names": None if self.names is None else _Held(self.documents), "texts": None}
+
     def __len__(self) -> int:
         return len(self.pool.grade)
 
@@ -273,6 +314,15 @@ class Judgments:
             query: dict(zip(self.document_names[start:end], grade[start:end], strict=True))
             for query, (start, end) in zip(self.queries, pairwise(offsets), strict=True)
         }
+
+
+class _Held(Record):
+    """A function that returns what it holds, and that can be pickled."""
+
+    ids: Ids
+
+    def __call__(self) -> Ids:
+        return self.ids
 
 
 def check_nested(outer: Mapping[str, Any], name: str, what: str, number: str) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.collection.chunks import parsed
 from calipers.collection.files import start_of
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import FileRun, Run
+from calipers.collection.runs import FileRun, Run, unwrapped
 from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.native.columns import Retrieved
@@ -200,13 +200,14 @@ def _first(names: Sequence[str]) -> str:
 def _some_documents(run: Run) -> list[str]:
     """Return ids of a run's first documents, as far as it can tell. Reads only the start of a TREC file."""
     names: Iterable[str]
+    run = unwrapped(run)
     if isinstance(run, FileRun):
         start = start_of(run.path, max_unpacked=run.max_unpacked)
         columns, _ = parsed(start[: start.rfind(b"\n") + 1] or start, "run", first=True)
         names = columns.documents.texts()
     else:
         try:
-            names = chain.from_iterable(run.documents().values())
+            names = chain.from_iterable(run.to_dict().values())
         except CalipersError:  # a view of a run, which cannot tell its documents
             return []
     return [*islice(names, EXAMPLES)]

@@ -1,62 +1,38 @@
-"""Judgments and runs that other libraries hold in memory: lists of named tuples, and ranx's Qrels and Run."""
+"""Judgments and runs that other libraries hold in memory: lists of named tuples or dictionaries, and ranx's objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
+from calipers.collection.nested import described
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
 
 
 def is_ranx(value: object) -> bool:
-    """Whether this is a Qrels or Run of ranx; asked before anything is imported."""
+    """Return True for a Qrels or Run of ranx. Imports nothing."""
     return type(value).__module__.partition(".")[0] == "ranx" and hasattr(value, "to_dict")
 
 
 def is_record(value: object) -> bool:
-    """Whether this is a named tuple."""
+    """Return True for a named tuple, and for a dictionary that is one row of a table."""
+    if isinstance(value, Mapping):
+        return bool(value) and not any(isinstance(cell, Mapping | list | tuple) for cell in value.values())
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def taken(source: Any) -> Any:
-    """What a generator gives, as a list; anything else as it is."""
+    """Return the items of a generator as a list, and anything else unchanged."""
     return [*source] if isinstance(source, Iterator) else source
 
 
-def plain_nested(nested: Mapping[Any, Any]) -> Mapping[str, Any]:
-    """{query: {document: number}} with text as ids, where Pyserini has whole numbers as ids and grades as text."""
-    query, inner = next(iter(nested.items()))
-    if not isinstance(inner, Mapping):
-        return nested
-    document, number = next(iter(inner.items()), ("", 0))
-    if isinstance(query, str) and isinstance(document, str) and not isinstance(number, str):
-        return nested
-    try:
-        return {
-            _id(query): {_id(document): float(number) for document, number in inner.items()}
-            for query, inner in nested.items()
-        }
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        return nested  # which will be refused
-
-
-def _id(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return str(value)
-    raise TypeError(value)
-
-
 def holds_records(source: Any) -> bool:
-    """Whether this is a list of named tuples, or an object of ranx."""
-    return is_ranx(source) or (isinstance(source, Sequence) and not is_record(source) and is_record(_first(source)))
+    """Return True for a list of named tuples or of rows, and for an object of ranx."""
+    return is_ranx(source) or (isinstance(source, list | tuple) and not is_record(source) and is_record(_first(source)))
 
 
 def _first(source: Sequence[Any]) -> Any:
@@ -64,28 +40,28 @@ def _first(source: Sequence[Any]) -> Any:
 
 
 def rows_of_records(source: Any, value: str, columns: Mapping[str, str] | None = None) -> Rows | None:
-    """The rows of named tuples or of ranx's objects, with `value` ("score" or "grade"); None if it is neither."""
+    """Return the rows of named tuples, dictionaries or ranx's objects; None if `source` is something else.
+
+    value: what the rows hold, "score" or "grade".
+    """
     if not holds_records(source):
         return None
-    if not is_ranx(source):
-        return rows_of_tuples(source, value, columns)
-    return _rows_of_nested(source.to_dict(), value)
-
-
-def rows_of_tuples(found: Iterable[Any], value: str, columns: Mapping[str, str] | None = None) -> Rows:
-    """Return the rows of named tuples, which are all of one kind."""
-    tuples = [*found]
-    fields: tuple[str, ...] = tuples[0]._fields
+    if is_ranx(source):
+        return _rows_of_nested(source.to_dict(), value)
+    fields = _fields(source[0])
     names = columns_of(fields, value, columns)
-    for row, each in enumerate(tuples, 1):
-        if getattr(each, "_fields", None) != fields:
-            raise CalipersError(f"row {row}: expected {', '.join(fields)}, found {each!r:.60}")
+    row = next((row for row, record in enumerate(source, 1) if not {*names.values()} <= {*_fields(record)}), None)
+    if row is not None:
+        raise CalipersError(f"row {row}: expected {', '.join(fields)}, found {described(source[row - 1])}")
+    place = {name: name if isinstance(source[0], Mapping) else fields.index(name) for name in names.values()}
     cells = {
-        role: Cells([each[place] for each in tuples], partial(_error, name))
-        for role, name in names.items()
-        for place in (fields.index(name),)
+        role: Cells([record[place[name]] for record in source], partial(_error, name)) for role, name in names.items()
     }
     return rows_of(cells, names, value, None)
+
+
+def _fields(record: Any) -> tuple[str, ...]:
+    return tuple(map(str, record)) if isinstance(record, Mapping) else getattr(record, "_fields", ())
 
 
 def _rows_of_nested(nested: Mapping[str, Mapping[str, float]], value: str) -> Rows:

@@ -161,8 +161,8 @@ class RolledRun(RunView):
     ) -> Retrieved:
         return self._rolled().retrieved(judgments, depth, precision, jobs)
 
-    def documents(self) -> dict[str, dict[str, float]]:
-        return self._rolled().documents()
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        return self._rolled().to_dict()
 
     def _rolled(self) -> RowsRun:
         rows = self.rollup.rows(_rows_of(self.run))
@@ -172,7 +172,7 @@ class RolledRun(RunView):
 def _rows_of(run: Run) -> Rows:
     if isinstance(run, RowsRun):
         return run.load()
-    found = run.documents()
+    found = run.to_dict()
     codes = {query: number for number, query in enumerate(found)}
     lengths = [len(ranked) for ranked in found.values()]
     return Rows(

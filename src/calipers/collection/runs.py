@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from calipers.collection.judgments import Judgments, check_nested, finite
+from calipers.collection.nested import scored_documents
 from calipers.collection.reader import scan, scan_run
 from calipers.collection.run_names import run_name, stem_of
 from calipers.errors import CalipersError
+from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids, decode, encode
@@ -19,30 +23,106 @@ from calipers.native.scan_error import duplicate
 from calipers.native.scanner import ColumnScanner, NumberScanner, rank_documents, rank_segments, top_segments
 from calipers.plurals import counted
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _NO_ROWS = (np.zeros(0, np.int64), np.zeros(0), *(np.zeros(0, np.int64) for _ in range(4)))
 
 
-class Run(Protocol):
-    """One system's ranked lists, read when they are needed."""
+class Run:
+    """One system's ranked lists, read when they are needed.
 
-    @property
-    def name(self) -> str: ...
+    Runs that were read from a file may also have a `path` and `notes` about how it was read.
+    """
 
-    # Those that were read from a file may have `path`, and `notes` on how it was read.
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
-        """The judged documents that it retrieves, and where they rank."""
-        ...
+        """Return the judged documents that the run retrieves, and their ranks."""
+        raise NotImplementedError
 
-    def documents(self) -> dict[str, dict[str, float]]:
-        """Everything that it retrieves: {query: {document: score}}."""
-        ...
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Return everything that the run retrieves: {query: {document: score}}."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return one row per document, with the columns query, document and score.
+
+        >>> DictRun({"q1": {"d1": 2.5, "d2": 1.0}}).to_pandas()
+          query document  score
+        0    q1       d1    2.5
+        1    q1       d2    1.0
+        """
+        pandas = load("pandas", extra="frames", what="frames")
+        rows = [(query, document, score) for query, of in self.to_dict().items() for document, score in of.items()]
+        frame: pd.DataFrame = pandas.DataFrame(rows, columns=["query", "document", "score"])
+        return frame
+
+    @staticmethod
+    def from_dict(run: Mapping[str, Mapping[str, float] | Sequence[Any]], name: str = "run") -> Run:
+        """Return a run from {query: {document: score}}, {query: [documents]} or {query: [(document, score)]}.
+
+        The documents of a list are in the order of their ranks, best first.
+
+        >>> Run.from_dict({"q1": ["d2", "d1"]}).to_dict()
+        {'q1': {'d2': -1.0, 'd1': -2.0}}
+        """
+        return DictRun(scored_documents(run, name), name)
+
+    @staticmethod
+    def from_arrays(
+        ids: ArrayLike,
+        scores: ArrayLike | None = None,
+        *,
+        queries: Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        name: str = "run",
+    ) -> Run:
+        """Return a run from the top documents of each query (queries x k), as a vector index returns them.
+
+        Without scores the order of the documents counts. Negative numbers stand for no document, as in Faiss.
+        queries: names of the rows; documents: names of the numbers in `ids`. Without them, numbers are names, from 0.
+
+        >>> Run.from_arrays([[1, 0], [1, -1]], [[0.9, 0.5], [0.7, 0]], queries=["q1", "q2"]).to_dict()
+        {'q1': {'1': 0.9, '0': 0.5}, 'q2': {'1': 0.7}}
+        """
+        from calipers.collection.matrices import rows_of_top
+        from calipers.collection.table_rows import runs_of
+
+        rows = rows_of_top(ids, scores, queries, documents)
+        return runs_of((), lambda: rows, name=name)[0]
+
+    @staticmethod
+    def from_matrix(
+        matrix: Any,
+        *,
+        queries: Sequence[str] | None = None,
+        documents: Sequence[str] | None = None,
+        name: str = "run",
+    ) -> Run:
+        """Return a run from a sparse matrix of SciPy that holds scores, queries x documents (or users x items).
+
+        Documents whose score is not stored are not retrieved. queries, documents: names of rows and columns; without
+        them, their numbers from 0.
+
+        >>> from scipy.sparse import csr_matrix
+        >>> Run.from_matrix(csr_matrix([[0, 2.5], [1.5, 0]])).to_dict()
+        {'0': {'1': 2.5}, '1': {'0': 1.5}}
+        """
+        from calipers.collection.matrices import rows_of_matrix
+        from calipers.collection.table_rows import runs_of
+
+        rows = rows_of_matrix(matrix, queries, documents)
+        return runs_of((), lambda: rows, name=name)[0]
 
 
 @dataclass(eq=False)
-class FileRun:
+class FileRun(Run):
     """A TREC run file."""
 
     path: str
@@ -67,7 +147,7 @@ class FileRun:
         self.tag = decode(found.tag)
         return found
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         columns = scan(self.path, lambda: ColumnScanner("run"), max_unpacked=self.max_unpacked)
         found: dict[str, dict[str, float]] = {query: {} for query in columns.queries.texts()}
         lists = list(found.values())
@@ -90,7 +170,7 @@ class FileRun:
 
 
 @dataclass(eq=False)
-class DictRun:
+class DictRun(Run):
     """A run as {query: {document: score}}. Only the judged documents are looked up."""
 
     scores: Mapping[str, Mapping[str, float]]
@@ -153,12 +233,12 @@ class DictRun:
             scattered=False,
         )
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         return {query: dict(ranked) for query, ranked in self.scores.items()}
 
 
 @dataclass(eq=False)
-class ArrayRun:
+class ArrayRun(Run):
     """A run as one score for each judged document, in the order of the labels."""
 
     scores: Floats
@@ -208,12 +288,12 @@ class ArrayRun:
         )
         return _cut(found, depth) if depth else found
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         raise CalipersError("a run of bare scores has no documents of its own", file=self.name)
 
 
 @dataclass(eq=False)
-class ScoreFile:
+class ScoreFile(Run):
     """A file with one score per line, in the order of the labels of a LETOR file."""
 
     path: str
@@ -231,13 +311,13 @@ class ScoreFile:
         scores = scan(self.path, NumberScanner, max_unpacked=self.max_unpacked)
         return ArrayRun(scores, self.path, self.reach).retrieved(judgments, depth, precision)
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         raise CalipersError("a file of bare scores has no documents of its own", file=self.path)
 
 
 @dataclass(eq=False)
-class RunView:
-    """A run that gives another view of one."""
+class RunView(Run):
+    """A run that shows another run in a different way."""
 
     run: Run
 
@@ -255,37 +335,72 @@ class RunView:
         name: str | None = getattr(self.run, "given_name", None)
         return name
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        notes: tuple[str, ...] = getattr(self.run, "notes", ())
+        return notes
+
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        return self.run.retrieved(judgments, depth, precision, jobs)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        return self.run.to_dict()
+
+
+@dataclass(eq=False)
+class RenamedRun(RunView):
+    """A run under another name."""
+
+    new_name: str
+
+    @property
+    def name(self) -> str:
+        return self.new_name
+
+    @property
+    def given_name(self) -> str:
+        return self.new_name
+
 
 @dataclass(eq=False)
 class RememberedRun(RunView):
     """A run whose file is read once, for all the parts of one collection."""
 
-    found: dict[tuple[int, int, Precision], Retrieved] = field(default_factory=dict)
+    found: dict[tuple[Judgments, int, Precision], Retrieved] = field(default_factory=dict)
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
-        key = id(judgments), depth, precision
+        key = judgments, depth, precision
         if key not in self.found:
             self.found[key] = self.run.retrieved(judgments, depth, precision, jobs)
         return self.found[key]
 
-    def documents(self) -> dict[str, dict[str, float]]:
-        return self.run.documents()
+
+def remembered(run: Run) -> Run:
+    """Return a run that is read once. Arrays of scores stay as they are: they are read down to the rank that counts."""
+    return run if isinstance(run, RememberedRun | ArrayRun | ScoreFile) else RememberedRun(run)
+
+
+def unwrapped(run: Run) -> Run:
+    """Return the run that a remembered one stands for."""
+    return run.run if isinstance(run, RememberedRun) else run
 
 
 def within_reach(run: Run, reach: int) -> Run:
-    """The same run for those who read no deeper than this rank: where it saves sorting, it leaves out the rest."""
+    """Return a run that may leave out documents below a rank, where that saves sorting."""
     return replace(run, reach=reach) if isinstance(run, ArrayRun | ScoreFile) else run
 
 
 def without_query(run: Run) -> Run:
-    """The same run without documents that have the id of their query, which is read whole for that."""
+    """Return the run without documents that have the id of their query. Reads the whole run."""
     if isinstance(run, ArrayRun | ScoreFile):
         return run
     kept = {
         query: {document: score for document, score in ranked.items() if document != query}
-        for query, ranked in run.documents().items()
+        for query, ranked in run.to_dict().items()
     }
     return DictRun(kept, run.name)
 

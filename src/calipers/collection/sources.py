@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, cast
@@ -44,11 +44,19 @@ class Frame(Protocol):
     def columns(self) -> Any: ...
 
 
+class Sparse(Protocol):
+    """A sparse matrix of SciPy."""
+
+    def tocsr(self) -> Any: ...
+
+
 ColumnNames = Mapping[str, str]  # which column of a table holds the query, document, score, grade, system
 Nested = Mapping[str, Mapping[str, float]]  # {query: {document: grade or score}}
-Records = Iterable[tuple[Any, ...]]  # named tuples, as ir_measures' Qrel and ScoredDoc
-JudgmentsLike = Judgments | Path | Frame | Nested | Mapping[str, Mapping[str, Mapping[str, float]]] | Records
-RunLike = Run | Path | Frame | Nested | NDArray[Any] | Records
+Graded = Mapping[str, Mapping[str, float] | Collection[str]]  # also lists and sets of relevant documents
+Ranked = Mapping[str, Mapping[str, float] | Sequence[str] | Sequence[tuple[str, float]]]  # also lists, best first
+Records = Iterable[tuple[Any, ...] | Mapping[str, Any]]  # named tuples, as ir_measures' Qrel and ScoredDoc, or rows
+JudgmentsLike = Judgments | Path | Frame | Graded | Mapping[str, Mapping[str, Mapping[str, float]]] | Records | Sparse
+RunLike = Run | Path | Frame | Ranked | NDArray[Any] | tuple[NDArray[Any], NDArray[Any]] | Records | Sparse
 RunsLike = RunLike | Mapping[str, RunLike] | Iterable[RunLike]
 
 

@@ -21,6 +21,7 @@ from calipers.collection.column_names import number_role
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.collection.run_names import stem_of
+from calipers.collection.runs import Run
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids, encode
@@ -218,7 +219,7 @@ def by_appearance(code: NDArray[np.integer], count: int) -> tuple[NDArray[np.int
 
 
 @dataclass(eq=False)
-class RowsRun:
+class RowsRun(Run):
     """One system's rows: `load` gives them all, `parts` gives them piece by piece where they need not be held."""
 
     load: Callable[[], Rows] = field(repr=False)
@@ -278,7 +279,7 @@ class RowsRun:
         memory = usual_memory() if self.memory is None else self.memory
         return sorted_run(chunks, judgments.index, depth=depth, precision=precision, memory=memory, size=self._size())
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         rows = self.load()
         found: dict[str, dict[str, float]] = {query: {} for query in rows.queries.texts()}
         lists = [*found.values()]

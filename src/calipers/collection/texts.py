@@ -59,7 +59,7 @@ def _pairs(
     """Line, id and text; alone: the text may be missing."""
     header: dict[str, int] | None = None
     delimiter: str | None = None
-    for number, line in enumerate(_lines(source, max_unpacked), 1):
+    for number, line in enumerate(lines_of(source, max_unpacked), 1):
         if not line.strip():
             continue
         if line.lstrip()[:1] in b"{":
@@ -77,7 +77,8 @@ def _pairs(
         yield number, cells[place[0]], cells[place[1]] if len(cells) > place[1] else ""
 
 
-def _lines(source: Path, max_unpacked: int | None) -> Iterator[bytes]:
+def lines_of(source: Path, max_unpacked: int | None = None) -> Iterator[bytes]:
+    """Yield the lines of a file, unpacked and without line ends and byte order mark."""
     first = True
     for text in whole_lines(short_lines(blocks(source, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO))):
         for line in text.removesuffix(b"\n").split(b"\n"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.collection.reader import scan
-from calipers.collection.runs import FileRun, Run
+from calipers.collection.runs import FileRun, Run, unwrapped
 from calipers.collection.table_rows import RowsRun
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
@@ -29,6 +29,7 @@ class WholeRun:
 
 def whole_run(run: Run) -> WholeRun:
     """Read every line of a run."""
+    run = unwrapped(run)
     if isinstance(run, FileRun):
         columns = scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
         run.tag = decode(columns.tag)
@@ -40,7 +41,7 @@ def whole_run(run: Run) -> WholeRun:
     if isinstance(run, RowsRun):
         rows = run.load()
         return WholeRun(rows.queries.tolist(), rows.query, rows.documents, rows.value, rows.error)
-    found = run.documents()
+    found = run.to_dict()
     lengths = [len(ranked) for ranked in found.values()]
     score = np.fromiter((score for ranked in found.values() for score in ranked.values()), np.float64, sum(lengths))
     if not np.isfinite(score).all():

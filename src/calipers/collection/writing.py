@@ -20,7 +20,7 @@ from calipers.collection.arrow import arrow
 from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import DictRun, Run
+from calipers.collection.runs import Run
 from calipers.collection.sources import Frame, Nested, read_judgments, read_run
 from calipers.errors import CalipersError
 from calipers.extras import load
@@ -53,9 +53,9 @@ def write_run(run: Run | str | Path | Frame | Nested, path: str | Path, name: st
 
     `name` is the system's (TREC: the tag); without it, the run's own.
     """
-    given: Any = DictRun(run) if isinstance(run, Mapping) else run
+    given: Any = Run.from_dict(run) if isinstance(run, Mapping) else run
     known: Run = read_run(given) if isinstance(given, str | Path) or is_frame(given) else given
-    scored = {query: _by_score(query, of, str(path)) for query, of in known.documents().items()}
+    scored = {query: _by_score(query, of, str(path)) for query, of in known.to_dict().items()}
     _write(scored, str(path), "score", name or _own_name(known))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,16 @@ from calipers.collection.mismatch import (
     unmatched_notes,
 )
 from calipers.collection.run_names import ambiguous_names, distinct_names
-from calipers.collection.runs import FileRun, Run, within_reach
+from calipers.collection.runs import FileRun, Run, unwrapped, within_reach
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.conventions import Convention
-from calipers.errors import warn_user
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.inputs import (
     SwappedFiles,
     as_judgments,
     as_runs,
     depending_on,
+    facts_where_read,
     in_batches,
     kind_read,
     notes_on_reading,
@@ -43,6 +44,7 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
+from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.messages import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
@@ -130,91 +132,150 @@ def evaluate(
         like=like, ties=ties, depth=depth, condensed=condensed, empty=empty, missing=missing, degenerate=degenerate,
         precision=precision,
     )  # fmt: skip
-    check_unmatched(unmatched)
-    request = Evaluation.of(
-        judgments, runs, measures, options, columns=columns, costs=costs, document_groups=document_groups
-    )
-    scores = request.scores(unmatched=unmatched, jobs=jobs, progress=progress)
-    warn_user(scores.notes, warn)
-    return scores
+    return Evaluation.of(
+        judgments, runs, measures, options, columns=columns, costs=costs, document_groups=document_groups,
+        unmatched=unmatched, jobs=jobs, progress=progress, warn=warn,
+    ).scores  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """A request: judgments, runs, measures and scoring options. Runs are handles; their lines are read when needed."""
+    """A request: judgments, runs, measures and scoring options, and how to read them. Questions take it.
 
-    judgments: Judgments  # as the convention of the options reads them
-    runs: tuple[Run, ...]
-    measures: Mapping[str, Measure]  # by the names that were typed, bound to the judgments
+    Runs are handles: their lines are read when they are needed. `Experiment` is the one that users make.
+    """
+
+    judgments: Judgments  # as they were read
+    runs: tuple[Run, ...]  # as they were opened
+    measures: Mapping[str, Measure]  # by the names that were typed
     options: ScoringOptions
-    facts: DocumentFacts | None  # costs and groups of documents
-    digest: JudgmentsDigest
+    facts: DocumentFacts | None = None  # costs and groups of documents
+    unmatched: Unmatched = "error"  # what to do about runs none of whose documents is judged
+    jobs: int | None = None  # files that are read at once
+    progress: Callable[[int], None] | None = None  # is told how many runs were scored
+    warn: bool = True  # give the notes as a CalipersWarning
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         judgments: JudgmentsLike,
-        runs: RunsLike,
+        runs: RunsLike | None,
         measures: Measures,
         options: ScoringOptions,
         *,
         columns: ColumnNames | None = None,
         costs: Costs | None = None,
         document_groups: GroupsLike | None = None,
+        unmatched: Unmatched = "error",
+        jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        warn: bool = True,
     ) -> Evaluation:
-        """Open judgments and runs, and bind the measures to the judgments."""
-        rules = options.like
+        """Open judgments and runs. runs: None for questions about judgments alone."""
+        check_unmatched(unmatched)
         named = dict(parse_all(measures, options.measure_defaults))
         given = as_judgments(judgments, kind_read(named.values()), columns)
-        known = rules.judgments(given)
-        systems = tuple(rules.runs(as_runs(runs, columns=columns)))
+        opened = () if runs is None else tuple(as_runs(runs, columns=columns))
         facts = DocumentFacts.read(costs, document_groups)
-        bound = {name: measure.bind(known.pool) for name, measure in named.items()}
-        rules.check(known, bound.values())
-        return cls(known, systems, bound, options, facts, JudgmentsDigest(given))
+        return Evaluation(given, opened, named, options, facts, unmatched, jobs, progress, warn)
 
-    def scores(
-        self,
-        *,
-        unmatched: Unmatched,
-        jobs: int | None,
-        progress: Callable[[int], None] | None,
-    ) -> Scores:
-        """Return the scores of all runs. The notes on the runs are in the scores."""
-        by_document = {} if self.facts is None else depending_on(self.facts, self.measures)
-        request = self if self.facts is None else _with_whole_runs(self, self.facts)
-        plain = {name: measure for name, measure in self.measures.items() if name not in by_document}
-        described = _Description(request, plain)
-        found = _score_runs(request, plain, jobs, described, progress)
-        described.check_queries()
-        notes = described.notes(unmatched)
-        bound = dict(self.measures)
-        if self.facts is not None:
-            whole = _with_facts(request, self.facts)
-            rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}
-            found |= _score_runs(whole, rebound, jobs)
-            bound |= rebound
-        coverage = described.coverage
-        errors = {name: found[name].error for name in bound if found[name].error}
-        coverage.sampled.update({place: errors[name] for place, name in enumerate(bound) if name in errors})
-        return Scores(
-            measures=tuple(bound),
-            systems=described.names,
-            queries=self.judgments.queries,
-            values=np.stack([found[name].values for name in bound]),
-            reasons=np.stack([found[name].reasons for name in bound]),
-            definitions=tuple(bound.values()),
-            coverage=coverage,
-            metadata={
-                **self.options.as_metadata(),
-                "judgments": self.digest,
-                "unmatched": described.unmatched,
-                "exactness": inexact_measures(bound, coverage.sampled),
-                "standard_error": errors,
-            },
-            notes=tuple(notes),
-            ambiguous=ambiguous_names(self.runs),
-        )
+    def changed(self, **changes: Any) -> Evaluation:
+        """Return a request with other values for some fields."""
+        return Evaluation(**{each.name: getattr(self, each.name) for each in fields(Evaluation)} | changes)
+
+    def of_measures(self, measures: Measures) -> Evaluation:
+        """Return the request for other measures. Costs and groups that none of them reads are left out."""
+        named = dict(parse_all(measures, self.options.measure_defaults))
+        facts = None if self.facts is None else facts_where_read(self.facts, named.values())
+        return self.changed(measures=named, facts=facts)
+
+    @cached_property
+    def known(self) -> Judgments:
+        """The judgments as the convention of the options reads them."""
+        return self.options.like.judgments(self.judgments)
+
+    @cached_property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the runs. Before the runs are read, this reads the first line of each file."""
+        return tuple(name for name, _ in distinct_names(self.runs))
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Scores of all runs on all queries. The notes on the runs are in the scores."""
+        scores = _scores(self)
+        warn_user(scores.notes, self.warn)
+        return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "progress": None}
+
+    def __repr__(self) -> str:
+        runs, queries = counted(len(self.runs), "run"), counted(len(self.judgments.queries), "query")
+        return f"<{type(self).__name__}: {runs}, {queries}, {', '.join(self.measures)}>"
+
+
+def _scores(given: Evaluation) -> Scores:
+    """Score all runs."""
+    if not given.runs:
+        raise CalipersError("there is no run to evaluate")
+    rules = given.options.like
+    bound = {name: measure.bind(given.known.pool) for name, measure in given.measures.items()}
+    rules.check(given.known, bound.values())
+    by_document = {} if given.facts is None else depending_on(given.facts, bound)
+    request = _Request(given.known, tuple(rules.runs(given.runs)), given.options, given.jobs)
+    if given.facts is not None:
+        request = request.with_whole_runs(given.facts)
+    plain = {name: measure for name, measure in bound.items() if name not in by_document}
+    described = _Description(request, plain)
+    found = _score_runs(request, plain, described, given.progress)
+    described.check_queries()
+    notes = described.notes(given.unmatched)
+    if given.facts is not None:
+        whole = request.with_facts(given.facts)
+        rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}
+        found |= _score_runs(whole, rebound)
+        bound |= rebound
+    coverage = described.coverage
+    errors = {name: found[name].error for name in bound if found[name].error}
+    coverage.sampled.update({place: errors[name] for place, name in enumerate(bound) if name in errors})
+    return Scores(
+        measures=tuple(bound),
+        systems=described.names,
+        queries=given.known.queries,
+        values=np.stack([found[name].values for name in bound]),
+        reasons=np.stack([found[name].reasons for name in bound]),
+        definitions=tuple(bound.values()),
+        coverage=coverage,
+        metadata={
+            **given.options.as_metadata(),
+            "judgments": JudgmentsDigest(given.judgments),
+            "unmatched": described.unmatched,
+            "exactness": inexact_measures(bound, coverage.sampled),
+            "standard_error": errors,
+        },
+        notes=tuple(notes),
+        ambiguous=ambiguous_names(given.runs),
+    )
+
+
+class _Request(Record):
+    """Judgments and runs as the convention of the options reads them."""
+
+    judgments: Judgments
+    runs: tuple[Run, ...]
+    options: ScoringOptions
+    jobs: int | None
+
+    def with_whole_runs(self, facts: DocumentFacts) -> _Request:
+        """Return the request with its runs read whole, and with notes about documents that lack a cost or a group."""
+        runs, known = whole_runs(self.runs), self.judgments
+        retrieved = (document for run in runs for query in known.queries for document in run.scores.get(query, ()))
+        return self.changed(runs=tuple(runs), judgments=known.with_notes(facts.notes(retrieved)))
+
+    def with_facts(self, facts: DocumentFacts) -> _Request:
+        """Return the request with costs and groups in its judgments, which then hold every retrieved document."""
+        known = self.judgments
+        every = known if self.options.condensed else with_retrieved(known, whole_runs(self.runs))
+        return self.changed(judgments=facts.added_to(every, known))
 
 
 class _MeasureScores(Record):
@@ -226,9 +287,8 @@ class _MeasureScores(Record):
 
 
 def _score_runs(
-    request: Evaluation,
+    request: _Request,
     measures: Mapping[str, Measure],
-    jobs: int | None,
     described: _Description | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> dict[str, _MeasureScores]:
@@ -243,7 +303,7 @@ def _score_runs(
     if not (reach is None or options.precision == "single" or options.condensed or wants_whole_lists):
         read = [within_reach(run, max(reach, DESCRIBED)) for run in request.runs]
     start = 0
-    for batch in in_batches(read, known, options.depth or 0, options.precision, jobs):
+    for batch in in_batches(read, known, options.depth or 0, options.precision, request.jobs):
         part = slice(start, start + len(batch))
         lists = Lists.of(known.pool, batch)
         scored = score_lists(lists, measures.values(), options)
@@ -264,7 +324,7 @@ def _score_runs(
 class _Description:
     """Coverage of the lists of all runs, and notes about them. It is filled while the runs are read."""
 
-    def __init__(self, request: Evaluation, measures: Mapping[str, Measure]) -> None:
+    def __init__(self, request: _Request, measures: Mapping[str, Measure]) -> None:
         self._request = request
         self._reach = deepest(measure.form for measure in measures.values())
         self._infinite: list[bool] = []
@@ -291,7 +351,7 @@ class _Description:
         self._infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
         self._matched += [MatchedQueries.of(known, run) for run in batch]
         opened = zip(batch, self._request.runs[part], strict=True)
-        self._swapped.look([run for run, system in opened if not isinstance(system, FileRun)])
+        self._swapped.look([run for run, system in opened if not isinstance(unwrapped(system), FileRun)])
 
     @cached_property
     def matched(self) -> list[MatchedQueries]:
@@ -326,17 +386,3 @@ class _Description:
                 self._possible.means,
             ),
         ]
-
-
-def _with_whole_runs(request: Evaluation, facts: DocumentFacts) -> Evaluation:
-    """Return the request with its runs read whole, and with notes about documents that lack a cost or a group."""
-    runs, known = whole_runs(request.runs), request.judgments
-    lacking = facts.notes(document for run in runs for query in known.queries for document in run.scores.get(query, ()))
-    return replace(request, runs=tuple(runs), judgments=known.with_notes(lacking))
-
-
-def _with_facts(request: Evaluation, facts: DocumentFacts) -> Evaluation:
-    """Return the request with costs and groups in its judgments, which then hold every retrieved document."""
-    known = request.judgments
-    every = known if request.options.condensed else with_retrieved(known, whole_runs(request.runs))
-    return replace(request, judgments=facts.added_to(every, known))

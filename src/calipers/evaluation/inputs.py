@@ -1,10 +1,10 @@
-"""Judgments and runs from whatever a user may have, and what is to be known of how they were read."""
+"""Judgments and runs from any shape that users have, and notes about how they were read."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from calipers.collection.document_facts import DocumentFacts
 from calipers.collection.formats import sniff
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
+from calipers.collection.matrices import is_sparse
+from calipers.collection.nested import described, holds_queries
 from calipers.collection.read_ahead import in_order
-from calipers.collection.records import holds_records, plain_nested, taken
-from calipers.collection.runs import ArrayRun, DictRun, Run
+from calipers.collection.records import holds_records, taken
+from calipers.collection.runs import ArrayRun, RenamedRun, Run
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.errors import CalipersError
 from calipers.lists import Floats
@@ -35,7 +37,13 @@ NEEDS = {
 
 
 def as_judgments(judgments: JudgmentsLike, kind: str = "grades", columns: ColumnNames | None = None) -> Judgments:
-    """Judgments from whatever a user may have; kind: of what sort they are where a file or a mapping cannot tell."""
+    """Return judgments from any shape that `evaluate` accepts.
+
+    kind: the kind of judgments (one of `NEEDS`) where a file or a dictionary could hold several kinds.
+
+    >>> as_judgments({"q1": ["d1"], "q2": {"d2": 2}}).to_dict()
+    {'q1': {'d1': 1.0}, 'q2': {'d2': 2.0}}
+    """
     return _as_judgments(judgments, kind, columns)
 
 
@@ -44,21 +52,26 @@ def _as_judgments(judgments: Any, kind: str, columns: ColumnNames | None) -> Jud
     if isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, Mapping):
-        if _three_deep(judgments):
-            return _of_three(judgments, kind)
-        return Judgments.from_dict(plain_nested(judgments) if judgments else judgments)
+        return _of_three(judgments, kind) if _three_deep(judgments) else Judgments.from_dict(judgments)
     if isinstance(judgments, str | os.PathLike):
         return read_judgments(judgments, format=None if kind == "grades" else kind, columns=columns)
     if is_frame(judgments) or holds_records(judgments):
         return read_judgments(judgments, columns=columns)
+    if is_sparse(judgments):
+        return Judgments.from_matrix(judgments)
+    nearest = "{query: {document: grade}}"
+    if isinstance(judgments, np.ndarray):
+        nearest = "Judgments.from_arrays (one label per document) or Judgments.from_matrix (a sparse matrix)"
+    elif isinstance(judgments, Sequence):
+        nearest = "{query: [relevant documents]}, or rows with query, document and grade"
     raise CalipersError(
-        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, named tuples, "
-        "or {query: {document: grade}}; arrays go through Judgments.from_arrays"
+        f"judgments cannot be {described(judgments)}; the nearest accepted shape is {nearest}. Judgments may also be a "
+        "path, a frame or a sparse matrix"
     )
 
 
 def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
-    """{query: {judge or subtopic: {document: grade}}}, as judgments of a kind."""
+    """Return judgments of some kind from {query: {judge or subtopic: {document: grade}}}."""
     if kind == "preferences":
         from calipers.collection.preferences import Preferences
 
@@ -77,51 +90,88 @@ def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
 
 
 def _three_deep(judgments: Mapping[Any, Any]) -> bool:
-    """Whether they are {query: {subtopic: {document: grade}}}, by the first that there is."""
+    """Return True for {query: {subtopic: {document: grade}}}, by the first query that has judgments."""
     inner = (value for graded in judgments.values() if isinstance(graded, Mapping) for value in graded.values())
     return isinstance(next(inner, None), Mapping)
 
 
 def as_runs(runs: RunsLike, *, columns: ColumnNames | None = None) -> list[Run]:
-    """A list of runs from whatever a user may have."""
+    """Return runs from any shape that `evaluate` accepts.
+
+    >>> [run.to_dict() for run in as_runs({"a": {"q1": ["d2", "d1"]}, "b": {"q1": {"d1": 0.5}}})]
+    [{'q1': {'d2': -1.0, 'd1': -2.0}}, {'q1': {'d1': 0.5}}]
+    """
     return _as_runs(runs, columns)
 
 
 def _as_runs(runs: Any, columns: ColumnNames | None) -> list[Run]:
     runs = taken(runs)
-    if isinstance(runs, str | os.PathLike) or is_frame(runs) or holds_records(runs):
-        return read_runs(runs, columns=columns)
     if isinstance(runs, Mapping):
         if not runs:
             raise CalipersError("the run is empty")
-        inner = next(iter(runs.values()))
-        if isinstance(inner, Mapping) and not any(isinstance(value, Mapping) for value in inner.values()):
-            return [DictRun(plain_nested(runs))]
+        if holds_queries(runs):
+            return [Run.from_dict(runs)]
         return [_named(str(name), run, columns) for name, run in runs.items()]
-    if isinstance(runs, np.ndarray):
-        return [ArrayRun(runs)]
-    if hasattr(runs, "retrieved"):
-        return [runs]
-    if not isinstance(runs, Iterable):
-        raise CalipersError(
-            f"runs cannot be of type {type(runs).__name__}; expected what read_runs gives, paths, frames, "
-            "{query: {document: score}}, {name: run}, or an array of one score per label"
-        )
-    found: list[Run] = []
-    for run in runs:
-        found.extend(_as_runs(run, columns))
-    if not found:
-        raise CalipersError("there is no run to evaluate")
-    return found
+    if isinstance(runs, Iterable) and not _is_one_run(runs):
+        found = [run for each in runs for run in _as_runs(each, columns)]
+        if not found:
+            raise CalipersError("there is no run to evaluate")
+        return found
+    if isinstance(runs, str | os.PathLike) or is_frame(runs) or holds_records(runs):
+        return read_runs(runs, columns=columns)
+    return [_one_run(runs, "run")]
 
 
 def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
     run = taken(run)
-    if isinstance(run, Mapping):
-        return DictRun(plain_nested(run) if run else run, name)
+    if isinstance(run, Run):
+        return RenamedRun(run, name)
     if isinstance(run, str | os.PathLike) or is_frame(run) or holds_records(run):
         return read_run(run, name=name, columns=columns)
-    return ArrayRun(run, name)
+    if isinstance(run, Mapping):
+        return Run.from_dict(run, name)
+    return _one_run(run, name)
+
+
+def _is_one_run(value: Any) -> bool:
+    """Return True for a value that is one run, and not several in a list."""
+    return (
+        isinstance(value, str | os.PathLike | Run | np.ndarray)
+        or is_frame(value)
+        or holds_records(value)
+        or is_sparse(value)
+        or _is_top(value)
+    )
+
+
+def _is_top(value: Any) -> bool:
+    """Return True for two arrays: the ids of the top documents and their scores (queries x k)."""
+    return (
+        isinstance(value, tuple)
+        and len(value) == 2
+        and all(isinstance(array, np.ndarray) and array.ndim == 2 for array in value)
+        and value[1].dtype.kind == "f"
+    )
+
+
+def _one_run(run: Any, name: str) -> Run:
+    """Return a run from a Run, a sparse matrix or arrays."""
+    if isinstance(run, Run):
+        return run
+    if is_sparse(run):
+        return Run.from_matrix(run, name=name)
+    if _is_top(run):
+        return Run.from_arrays(*run, name=name)
+    if isinstance(run, np.ndarray) and run.ndim == 2:
+        return Run.from_arrays(run, name=name)
+    if isinstance(run, np.ndarray | list | tuple):
+        return ArrayRun(cast("Floats", run), name)
+    raise CalipersError(
+        f"a run cannot be {described(run)}; the nearest accepted shape is {{query: {{document: score}}}}. A run may "
+        "also be {query: [documents, best first]}, a path, a frame, a sparse matrix, an array of document ids "
+        "(queries x k), or one score per label",
+        file=None if name == "run" else name,
+    )
 
 
 def kind_read(measures: Iterable[Measure]) -> str:
@@ -154,7 +204,15 @@ def depending_on(facts: DocumentFacts, named: Mapping[str, Measure]) -> dict[str
     return {name: measure for name, measure in named.items() if name in costly or name in grouped}
 
 
-def facts_where_read(given: Mapping[str, Any], measures: Iterable[Measure]) -> dict[str, Any]:
+def facts_where_read(facts: DocumentFacts, measures: Iterable[Measure]) -> DocumentFacts | None:
+    """Return the costs and groups of documents that some of the measures read."""
+    traits = [measure.form.traits for measure in measures]
+    costs = facts.costs if any(each.reads_costs for each in traits) else None
+    groups = facts.groups if any(each.reads_groups for each in traits) else None
+    return None if costs is None and groups is None else DocumentFacts(costs, groups)
+
+
+def facts_as_keywords(given: Mapping[str, Any], measures: Iterable[Measure]) -> dict[str, Any]:
     """Return the keywords `costs` and `document_groups`, each None if no measure reads it."""
     forms = [measure.form for measure in measures]
     return {

@@ -79,7 +79,7 @@ def fuse(
     A query that only some runs answer is fused from those. Tied documents keep their tie; they are written by id.
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"b": 10, "c": 5, "d": 0}}}
-    >>> fuse(runs, "combsum").documents()
+    >>> fuse(runs, "combsum").to_dict()
     {'q': {'b': 1.5, 'a': 1.0, 'c': 0.5, 'd': 0.0}}
     """
     chosen = by_name(method)
@@ -177,8 +177,8 @@ def judged_part(
     return JudgedPart(name, judgments, found)
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedPart:
+@dataclass(eq=False)
+class JudgedPart(Run):
     """A run of which only the judged documents are known."""
 
     name: str
@@ -192,7 +192,7 @@ class JudgedPart:
             raise CalipersError("only the judged documents are known, of whole lists", file=self.name)
         return self.found
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         raise CalipersError("only the judged documents are known", file=self.name)
 
 

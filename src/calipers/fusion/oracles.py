@@ -80,9 +80,9 @@ def fusion_bound(
     Unjudged documents count as grade 0. Queries without judgments are left out. depth, keep and warn as for `fuse`.
 
     >>> runs = {"x": {"q": dict(A=4, B=3, C=2, D=1)}, "y": {"q": dict(C=4, D=3, A=2, B=1)}}
-    >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "pareto").documents()["q"])
+    >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "pareto").to_dict()["q"])
     ['A', 'B', 'C', 'D']
-    >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "naive").documents()["q"])
+    >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "naive").to_dict()["q"])
     ['B', 'D', 'A', 'C']
     """
     check_kind(kind)

@@ -26,7 +26,8 @@ from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.native.scanner import one_sided_pairs, order_bits, shared_bits
 from calipers.plurals import counted
-from calipers.results.tables import ShownAsTable, Table, as_number
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Table, as_number
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
@@ -35,8 +36,8 @@ LINKAGES = ("average", "complete", "single", "weighted")
 Words = NDArray[np.uint64]
 
 
-@dataclass(frozen=True, eq=False)
-class InformationDifference(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class InformationDifference(Result):
     """The information difference between each two systems, the mean over queries."""
 
     systems: tuple[str, ...]
@@ -48,7 +49,27 @@ class InformationDifference(ShownAsTable):
     notes: tuple[str, ...] = ()  # what is to be known of the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        size = f"{counted(len(self.systems), 'system')}, {counted(self.queries, 'query')}"
+        return f"Information difference: {size}; the most alike first"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        table = self.table()
+        if not len(table):
+            return "There is only one system: there is no difference."
+        row = next(iter(table))
+        bits = as_number(row["information_difference"])
+        return f"{row['system_a']} and {row['system_b']} are most alike: {bits:.4f} bits apart."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"pairs": self._pairs})
+
+    def _pairs(self) -> Table:
         """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, the most alike first."""
         return self._table(*np.triu_indices(len(self.systems), 1))
 
@@ -109,14 +130,6 @@ class InformationDifference(ShownAsTable):
 
         found: list[int] = leaves_list(self.linkage(method)).tolist()
         return found
-
-    def __repr__(self) -> str:
-        table = self.table()
-        shown = Table(table.columns, table.rows[:10])
-        return (
-            f"<InformationDifference: {counted(len(self.systems), 'system')}, {counted(self.queries, 'query')}; the "
-            f"most alike>\n{shown}"
-        )
 
 
 def information_difference(

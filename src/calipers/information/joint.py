@@ -35,7 +35,8 @@ from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.native.scanner import bits_of_groups
 from calipers.plurals import counted
-from calipers.results.tables import ShownAsTable, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Table
 
 DRAWS = 20
 DEALS = 3  # of the labels of each query: the mean over queries is what matters
@@ -43,8 +44,8 @@ SEED = 42
 NOTHING = 1e-9  # left above chance
 
 
-@dataclass(frozen=True, eq=False)
-class JointInformation(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class JointInformation(Result):
     """What systems know together, in bits, query by query."""
 
     systems: tuple[str, ...]
@@ -102,7 +103,24 @@ class JointInformation(ShownAsTable):
         )
         return (*self.run_notes, bias) if self.mostly_bias else self.run_notes
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"Joint information of {counted(len(self.systems), 'system')} on {counted(len(self.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        return (
+            f"Together the systems know {self.mean:.4f} bits; systems that know nothing would get "
+            f"{self.null_mean:.4f}. Beyond chance it is {self.corrected_mean:.4f}."
+        )
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"means": self._means, "queries": self.per_query})
+
+    def _means(self) -> Table:
         """systems (how many), joint, null_mean, null_sd, corrected, corrected_error."""
         row = (len(self.systems), self.mean, self.null_mean, self.null_sd, self.corrected_mean, self.corrected_error)
         columns = ("systems", "joint", "null_mean", "null_sd", "corrected", "corrected_error")
@@ -115,12 +133,6 @@ class JointInformation(ShownAsTable):
         rows = tuple(zip(self.queries, *(column.tolist() for column in columns), strict=True))
         names = ("query", "joint", "null_mean", "null_sd", "best alone", "corrected")
         return Table(names, rows, self.metadata)
-
-    def __repr__(self) -> str:
-        return (
-            f"<JointInformation: {counted(len(self.systems), 'system')}, "
-            f"{counted(len(self.queries), 'query')}>\n{self.table()}"
-        )
 
 
 def joint_ric(

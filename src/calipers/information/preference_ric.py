@@ -21,14 +21,15 @@ from calipers.information.rankings import QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats
 from calipers.measures.information import order_information
 from calipers.plurals import counted
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Cell, Table
 
 DRAWS = 5
 SEED = 42
 
 
-@dataclass(frozen=True, eq=False)
-class PreferenceRic(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class PreferenceRic(Result):
     """RIC of each system on judged pairs, query by query."""
 
     systems: tuple[str, ...]
@@ -39,7 +40,27 @@ class PreferenceRic(ShownAsTable):
     notes: tuple[str, ...] = ()  # what is to be known of the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"RIC of {counted(len(self.systems), 'system')} on judged pairs of {counted(len(self.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        signed = self.bits.mean(axis=1)
+        best = int(signed.argmax())
+        shuffled = float(self.null.mean())
+        return (
+            f"{self.systems[best]} agrees best with the judged pairs: {signed[best]:.4f} bits. Shuffled lists get "
+            f"{shuffled:.4f}."
+        )
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"means": self._means, "queries": self.per_query})
+
+    def _means(self) -> Table:
         """system, RIC, signed, null_mean (of shuffled lists)."""
         columns = (np.abs(self.bits).mean(axis=1), self.bits.mean(axis=1), self.null.mean(axis=(0, 2)))
         rows = tuple(zip(self.systems, *(column.tolist() for column in columns), strict=True))
@@ -53,10 +74,6 @@ class PreferenceRic(ShownAsTable):
             for query, bits in zip(self.queries, of_system, strict=True)
         ]
         return Table(("system", "query", "RIC", "signed"), tuple(rows), self.metadata)
-
-    def __repr__(self) -> str:
-        size = f"{counted(len(self.systems), 'system')}, {counted(len(self.queries), 'query')}"
-        return f"<PreferenceRic: {size}>\n{self.table()}"
 
 
 def preference_ric(

@@ -18,14 +18,15 @@ from calipers.information.rankings import notes_on_silent
 from calipers.lists import Floats
 from calipers.measures.information import CUTS
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
-from calipers.results.tables import ShownAsTable, Table
+from calipers.results.tables import Table
 
 OTHERS = ("AP", "nDCG", "GAP")
 
 
-@dataclass(frozen=True, eq=False)
-class RicStudy(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class RicStudy(Result):
     """RIC, with and without its sign, beside other measures, on the queries for which it is defined."""
 
     scores: Scores  # RIC, signed, AP, nDCG, GAP
@@ -51,17 +52,27 @@ class RicStudy(ShownAsTable):
         """Lists that have more pairs in the wrong order than in the right one, [system, query]."""
         return np.asarray(self.scores["signed"] < 0)
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"RIC of {counted(len(self.systems), 'system')} on {counted(len(self.scores.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        ric = self.mean("RIC")
+        best = int(ric.argmax())
+        return f"{self.systems[best]} tells most about the judgments: RIC {ric[best]:.4f} bits."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"means": self._means, "queries": self.scores.per_query})
+
+    def _means(self) -> Table:
         """Return one row per system: system, RIC, signed, AP, nDCG."""
         columns = ("RIC", "signed", "AP", "nDCG")
         means = [self.mean(name).tolist() for name in columns]
         return Table(("system", *columns), tuple(zip(self.systems, *means, strict=True)), self.metadata)
-
-    def __repr__(self) -> str:
-        return (
-            f"<RicStudy: {counted(len(self.systems), 'system')}, "
-            f"{counted(len(self.scores.queries), 'query')}>\n{self.table()}"
-        )
 
 
 def ric_study(

@@ -23,8 +23,9 @@ from calipers.errors import CalipersError, chosen_measure
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.tables import Cell, Table, as_number
 
 TIES = ("null", "drop")
 CELLS_AT_ONCE = 4_000_000  # pairs of things, over several queries
@@ -49,8 +50,8 @@ def information_tau(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (),
     return float(_of_queries(np.array(lists)[:, :, None], ties)[0])
 
 
-@dataclass(frozen=True, eq=False)
-class InformationTau(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class InformationTau(Result):
     """Information tau between measures over some systems, query by query."""
 
     queries: tuple[str, ...]
@@ -65,7 +66,26 @@ class InformationTau(ShownAsTable):
                 return np.asarray(values)
         raise CalipersError(f"no information tau of {', '.join(key)}")
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"Information tau: {counted(len(self.rows), 'pair')} of measures, {counted(len(self.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        rows = [row for row in self.table() if row["tau_I"] == row["tau_I"]]
+        if not rows:
+            return "No query tells systems apart under both measures."
+        most = max(rows, key=lambda row: as_number(row["tau_I"]))
+        given = f" given {most['given']}" if most["given"] else ""
+        return f"{most['x']} and {most['y']} agree most{given}: information tau {as_number(most['tau_I']):.4f}."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"means": self._means, "queries": self.per_query})
+
+    def _means(self) -> Table:
         """x, y, given, tau_I (the mean over queries), queries (that count): Golbus & Aslam's (2013) table 1."""
         rows: list[tuple[Cell, ...]] = []
         for (x, y, given), values in zip(self.rows, self.values, strict=True):
@@ -82,12 +102,6 @@ class InformationTau(ShownAsTable):
             for (x, y, given), value in zip(self.rows, self.values[:, q], strict=True)
         ]
         return Table(("query", "x", "y", "given", "tau_I"), tuple(rows), self.metadata)
-
-    def __repr__(self) -> str:
-        return (
-            f"<InformationTau: {counted(len(self.rows), 'row')} x "
-            f"{counted(len(self.queries), 'query')}>\n{self.table()}"
-        )
 
 
 def tau_of_measures(

@@ -273,7 +273,7 @@ def on_queries(scores: Scores, queries: Sequence[str]) -> Scores:
 def means(scores: Scores) -> Floats:
     """[measure, system], each measure averaged in its own way."""
     table = scores.mean()
-    return np.array([table.column(measure) for measure in scores.measures], dtype=np.float64)
+    return np.array([table[measure] for measure in scores.measures], dtype=np.float64)
 
 
 def gained(truth: Floats, other: Floats) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import Run
+from calipers.collection.runs import Run, RunView
 from calipers.evaluation.evaluation import Measures, Policies, evaluate
 from calipers.judging.effects_on_systems import means
 from calipers.judging.panel import OneJudge, Panel
@@ -31,24 +31,16 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class SeenByPeople:
+@dataclass(eq=False)
+class SeenByPeople(RunView):
     """A run of which only the documents that people labelled count as judged."""
 
-    run: Run
     people: NDArray[np.bool_]  # whether each row of the judgments was labelled by people
-
-    @property
-    def name(self) -> str:
-        return self.run.name
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
         return only_documents(self.run.retrieved(judgments, depth, precision, jobs), self.people)
-
-    def documents(self) -> dict[str, dict[str, float]]:
-        return self.run.documents()
 
 
 def filled(panel: Panel, judge: str | int) -> OneJudge:

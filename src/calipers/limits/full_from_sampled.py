@@ -30,7 +30,8 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.registry import Measure
 from calipers.plurals import shape
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Cell, Table
 
 METHODS = ("sampled", "rank", "least squares")
 LARGEST_CATALOGUE = 10_000_000
@@ -39,8 +40,8 @@ MOST_CHANCES = 500_000_000  # of a sampled rank for a full one, in all
 LARGEST_GAMMA = 1e6
 
 
-@dataclass(frozen=True, eq=False)
-class FullEstimates(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class FullEstimates(Result):
     """Estimates of full scores from sampled ranks, per system and measure.
 
     `estimate` and `error` are [system, measure, method]. The method `sampled` is the mean of the sampled scores
@@ -51,9 +52,19 @@ class FullEstimates(ShownAsTable):
     measures: tuple[str, ...]
     estimate: Floats
     error: Floats
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        size = shape(measure=len(self.measures), system=len(self.systems))
+        return f"Full scores estimated from sampled ranks: {size}"
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"estimates": self._estimates})
+
+    def _estimates(self) -> Table:
         """Return system, measure, method, estimate, standard_error."""
         rows: tuple[tuple[Cell, ...], ...] = tuple(
             (system, name, method, float(self.estimate[s, m, k]), float(self.error[s, m, k]))
@@ -67,10 +78,6 @@ class FullEstimates(ShownAsTable):
     def summary(self) -> str:
         """What the estimates can tell, in one sentence."""
         return self.notes[-1]
-
-    def __repr__(self) -> str:
-        size = shape(measure=len(self.measures), system=len(self.systems))
-        return f"<FullEstimates: {size}>\n{self.table()}{self.summary}"
 
 
 def candidate_ranks(

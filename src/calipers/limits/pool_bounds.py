@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
+from calipers.collection.document_facts import Costs, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.conventions import Convention, convention
+from calipers.conventions import Convention
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, notes_on_reading
+from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.forms import Form, Linear
@@ -29,16 +30,17 @@ from calipers.measures.normalisation import population_of, refuse_parts, standar
 from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
-from calipers.plurals import counted
-from calipers.results.tables import Cell, Table
+from calipers.plurals import counted, shape
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Cell, Table, as_number
 
 SD_CHOICES = ("exact", "sampled")
 EXPECTED_CHOICES = ("exact", "paper")
 IDEAL_CHOICES = ("exact", "k", "greedy")
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bounds(Result):
     """The bounds of measures, query by query; arrays are in the order of `queries`.
 
     With the populations `union` and `retrieved` of several runs, arrays have one line per system.
@@ -85,7 +87,32 @@ class Bounds:
         drawn = {f"{name.split()[0]}_error" for name in self.largest_errors}
         return {name: values for name, values in shown.items() if not name.endswith("_error") or name in drawn}
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        size = f"{counted(len(self.measures), 'measure')} x {counted(len(self.queries), 'query')}"
+        return f"Bounds of {size}, population {self.population}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        row = self.means().row(self.measures[0])
+        ideal, expected = (as_number(row[name]) for name in ("ideal", "expected"))
+        return (
+            f"{self.measures[0]}: the ideal ranking scores {ideal:.4f} and a random one {expected:.4f}, means over "
+            f"{counted(len(self.queries), 'query')}."
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which bounds are not exact, and how far off they may be."""
+        return tuple(exactness_notes(self.inexact, self.largest_errors))
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"queries": self._queries, "means": self.means})
+
+    def _queries(self) -> Table:
         """One row per query and measure: query, measure, n, relevant, ideal, expected, sd, worst.
 
         Where some are sampled, expected_error and sd_error follow them: standard errors, 0 of what is exact.
@@ -113,16 +140,6 @@ class Bounds:
         about = {"population": self.population, "exactness": self.exactness}
         return Table((("system", *columns) if several else columns), tuple(rows), about)
 
-    def to_pandas(self) -> Any:
-        return self.table().to_pandas()
-
-    def __repr__(self) -> str:
-        shape = (
-            f"{counted(len(self.measures), 'measure')} x {counted(len(self.queries), 'query')}, population "
-            f"{self.population}"
-        )
-        return f"<Bounds: {shape}>\n{self.means()}"
-
     def means(self) -> Table:
         """The mean over the queries for which a measure is defined."""
         shown = self._columns()
@@ -134,11 +151,6 @@ class Bounds:
             )
             rows.append((m, *means))
         return Table(("measure", *shown), tuple(rows), {"population": self.population})
-
-    def _repr_html_(self) -> str:
-        about = escape(f"means over {counted(len(self.queries), 'query')}, population {self.population}")
-        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact, self.largest_errors))
-        return f"{self.means()._repr_html_()}<p>{about}</p>{notes}"
 
 
 def bounds(
@@ -180,6 +192,20 @@ def bounds(
     >>> b.expected["RR"], b.ideal["RR"], b.worst["RR"]
     (array([0.75      , 0.61111111]), array([1., 1.]), array([0.5       , 0.33333333]))
     """
+    options = ScoringOptions(like=like, depth=depth, condensed=condensed)
+    request = Evaluation.of(judgments, runs, measures, options, costs=costs, document_groups=document_groups, warn=warn)
+    return bounds_of(request, population=population, sd=sd, expected=expected, ideal=ideal)
+
+
+def bounds_of(
+    evaluation: Evaluation,
+    *,
+    population: str = DEFAULT_POPULATION,
+    sd: str = "exact",
+    expected: str = "exact",
+    ideal: str = "exact",
+) -> Bounds:
+    """Return the bounds of the measures of an experiment. The options are those of `bounds`."""
     for option, value, choices in (
         ("sd", sd, SD_CHOICES),
         ("expected", expected, EXPECTED_CHOICES),
@@ -188,19 +214,17 @@ def bounds(
         if value not in choices:
             raise CalipersError(f"{option}={value} is not one of {', '.join(choices)}")
     check_population(population)
-    rules = convention(like)
-    asked = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
-    facts = DocumentFacts.read(costs, document_groups)
+    rules, depth, condensed = evaluation.options.like, evaluation.options.depth, evaluation.options.condensed
+    known, runs, facts = evaluation.known, evaluation.runs, evaluation.facts
     if facts is not None:
-        depending_on(facts, dict(asked))
+        depending_on(facts, evaluation.measures)
         judged = known
-        if runs is not None:
-            runs = whole_runs(as_runs(runs))
-            known = known if condensed else with_retrieved(known, runs)
+        if runs:
+            whole = whole_runs(runs)
+            runs, known = tuple(whole), known if condensed else with_retrieved(known, whole)
         known = facts.added_to(known, judged)
     refuse_parts(known.pool)
-    named = {name: measure.bind(known.pool) for name, measure in asked}
+    named = {name: measure.bind(known.pool) for name, measure in evaluation.measures.items()}
     rules.check(known, named.values())
     for name, measure in named.items():
         if measure.form.traits.is_normalised:
@@ -210,10 +234,10 @@ def bounds(
     systems: tuple[str, ...] = ()
     place: Any = slice(None)  # of each list, among the populations
     sets: dict[str, Population]  # of each measure
-    read = as_runs(runs) if runs is not None and population in OF_LISTS else []
-    warn_user(notes_on_reading(known, read), warn)
+    read = runs if population in OF_LISTS else ()
+    warn_user(notes_on_reading(known, read), evaluation.warn)
     if population in OF_LISTS:
-        if runs is None:
+        if not runs:
             raise CalipersError(f"population '{population}' needs a run")
         lists = Lists.of(known.pool, [run.retrieved(known, depth or 0) for run in read])
         lists = lists.condensed() if condensed else lists
@@ -227,7 +251,7 @@ def bounds(
         systems = tuple(name for name, _ in distinct_names(read))
     else:
         sets = dict.fromkeys(named, population_of(population, known.pool))
-    whole = next(iter(sets.values()))
+    first = next(iter(sets.values()))
     shape = (len(systems), len(known.queries)) if len(systems) > 1 else (len(known.queries),)
 
     def each(of: Any) -> dict[str, Floats]:
@@ -249,8 +273,8 @@ def bounds(
         queries=known.queries,
         systems=systems,
         population=population,
-        n=whole.size[place].reshape(shape),
-        relevant=_relevant(whole, population)[place].reshape(shape),
+        n=first.size[place].reshape(shape),
+        relevant=_relevant(first, population)[place].reshape(shape),
         ideal=each(best),
         expected=each(mean),
         worst=each(lambda f, whole: f.worst(whole)),
@@ -344,8 +368,8 @@ def _mean(values: Floats) -> float:
 # -- what judging the unjudged documents could lead to ---------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Residuals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Residuals(Result):
     """The smallest and the largest score that judging the unjudged documents could lead to: system x query."""
 
     measures: tuple[str, ...]
@@ -354,7 +378,23 @@ class Residuals:
     low: dict[str, Floats]
     high: dict[str, Floats]
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"Residuals of {shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        name = self.measures[0]
+        widest = float((self.high[name] - self.low[name]).mean(axis=1).max())
+        return f"{name}: judging the unjudged documents could raise the mean of a system by up to {widest:.4f}."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"queries": self._queries})
+
+    def _queries(self) -> Table:
         rows = tuple(
             (system, query, measure, float(self.low[measure][s, q]), float(self.high[measure][s, q]))
             for s, system in enumerate(self.systems)

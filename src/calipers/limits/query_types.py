@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError, UnknownName
-from calipers.limits.pool_bounds import Bounds
+from calipers.evaluation.evaluation import Evaluation
+from calipers.limits.pool_bounds import Bounds, bounds_of
 from calipers.lists import Floats, Ints
 from calipers.measures.normalisation import NOISE
+from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
-from calipers.results.tables import ShownAsTable, Table
+from calipers.results.tables import Table
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,8 @@ class Thresholds:
     easy: float = 0.7  # an expected share of at least this
 
 
-@dataclass(frozen=True, eq=False)
-class QueryTypes(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryTypes(Result):
     """The type of each query, with what decided it: shares of the ideal score, means over systems and measures."""
 
     queries: tuple[str, ...]
@@ -63,13 +66,45 @@ class QueryTypes(ShownAsTable):
         order: Ints = np.argsort(key, kind="stable")  # NaN last
         return tuple(self.queries[q] for q in order[:count])
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"Types of {counted(len(self.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        found = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count)
+        return f"Of {counted(len(self.queries), 'query')}: {found}."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"queries": self._queries, "counts": self._counts})
+
+    def _counts(self) -> Table:
+        return Table(("type", "queries"), tuple(self.counts().items()))
+
+    def _queries(self) -> Table:
+        """Return one row per query: query, type, actual, expected, difference."""
         columns = zip(self.queries, self.types, self.actual, self.expected, self.difference, strict=True)
         rows = tuple((q, t, float(a), float(e), float(d)) for q, t, a, e, d in columns)
         return Table(("query", "type", "actual", "expected", "difference"), rows)
 
-    def __repr__(self) -> str:
-        return f"<QueryTypes: {', '.join(f'{count} {t}' for t, count in self.counts().items() if count)}>"
+
+def queries(
+    evaluation: Evaluation, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None
+) -> QueryTypes:
+    """Return the type of each query (ideal, easy, hard, ...) from the scores of all systems and the bounds.
+
+    population: the documents that random rankings shuffle, as in `bounds`.
+
+    >>> import calipers as cal
+    >>> qrels = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
+    >>> run = {"q1": {"a": 2, "b": 1}, "q2": {"c": 2, "b": 1}}
+    >>> cal.Experiment(qrels, run, "P@1").queries().types
+    ('ideal', 'hard')
+    """
+    return query_types(evaluation.scores, bounds_of(evaluation, population=population), thresholds)
 
 
 def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = None) -> QueryTypes:

@@ -26,7 +26,8 @@ from calipers.lists import TIE_RULES, Floats, Lists, Population
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape, verb
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Cell, Table
 
 SAMPLED_MEASURES = "nDCG@10 RR Success@10"
 MOST_NEGATIVES = 1_000_000
@@ -48,8 +49,8 @@ class Sampling:
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
-class SampledScores(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledScores(Result):
     """Expected scores with sampled irrelevant items, beside the scores of the full rankings.
 
     `full` is [measure, system, query]; `expected` and `variance` are [measure, number of negatives, system, query].
@@ -79,7 +80,19 @@ class SampledScores(ShownAsTable):
         """The numbers of sampled items."""
         return self.sampling.negatives
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
+        return f"Expected scores with sampled irrelevant items: {size}"
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables(
+            {"means": self._means, "queries": self.per_query, "pairs": self.pairs, "random": self.random_ranking}
+        )
+
+    def _means(self) -> Table:
         """Return means over queries: system, measure, negatives, full, expected, sd.
 
         sd is the standard deviation, over draws, of the mean of a system.
@@ -150,10 +163,6 @@ class SampledScores(ShownAsTable):
     def _metadata(self) -> dict[str, Any]:
         exactness = dict.fromkeys(self.measures, "sampled") if self.simulated else {}
         return {"items": self.sampling.items, "replacement": self.sampling.replacement, "exactness": exactness}
-
-    def __repr__(self) -> str:
-        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
-        return f"<SampledScores: {size}>\n{self.table()}{self.summary}"
 
 
 def _listed(numbers: Sequence[int]) -> str:
@@ -383,7 +392,7 @@ def _by_popularity(
     offsets = ranks.ranking.offsets.tolist()
     grade = known.to_dict()
     for run in systems:
-        documents = run.documents()
+        documents = run.to_dict()
         for query in known.queries:
             relevant = {item for item, value in grade.get(query, {}).items() if value > 0}
             ranked = documents.get(query, {})

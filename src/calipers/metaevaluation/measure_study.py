@@ -19,7 +19,7 @@ from calipers.collection.runs import RememberedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import Measures, Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs, facts_where_read
+from calipers.evaluation.inputs import as_judgments, as_runs, facts_as_keywords
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
@@ -500,7 +500,7 @@ def _types_of_bases(
         if bases not in found:
             places = [exact.index(base) for base in bases]
             part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
-            facts = facts_where_read(policies, (scores.definitions[place] for place in places))
+            facts = facts_as_keywords(policies, (scores.definitions[place] for place in places))
             of_bases = bounds(judgments, list(bases), population=population, runs=systems, **how, **facts)
             found[bases] = query_types(part, of_bases)
         result[family.name] = found[bases]

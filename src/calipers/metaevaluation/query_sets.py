@@ -121,7 +121,7 @@ class HalfRun(RunView):
         fresh = np.cumsum(self.half.chosen) - 1
         return replace(found, document=fresh[found.document].astype(np.int32))
 
-    def documents(self) -> dict[str, dict[str, float]]:
+    def to_dict(self) -> dict[str, dict[str, float]]:
         raise CalipersError("half of a run has no documents of its own", file=self.name)
 
 

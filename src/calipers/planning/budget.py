@@ -38,7 +38,8 @@ from calipers.metaevaluation.query_sets import HalfOfDocuments
 from calipers.native.ids import encode
 from calipers.native.scanner import rank_segments
 from calipers.plurals import counted
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Cell, Table
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import SEED
 
@@ -53,8 +54,8 @@ MOST_QUERIES = 100_000
 FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
 
 
-@dataclass(frozen=True, eq=False)
-class BudgetPlan(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class BudgetPlan(Result):
     """The power of each measure, depth and number of queries that a budget, or a part of it, allows."""
 
     measure: tuple[str, ...]
@@ -83,6 +84,32 @@ class BudgetPlan(ShownAsTable):
         )
 
     @property
+    def title(self) -> str:
+        """What the power is, and how many documents each depth takes."""
+        about = self.metadata
+        wanted = (
+            "each pair's own difference" if about["difference"] is None else f"a difference of {about['difference']:g}"
+        )
+        tested = about["tested_pairs"]
+        of = f" (drawn from {about['all_pairs']})" if tested < about["all_pairs"] else ""
+        return (
+            f"{counted(self.budget, 'judgment')}; power: share of paired t tests, of {counted(tested, 'pair')}{of}, "
+            f"that find {wanted}; alpha {about['alpha'] / about['pairs']:.4g} for each test; pilot of "
+            f"{counted(about['pilot_queries'], 'query')}, seed {about['seed']}"
+        )
+
+    @property
+    def summary(self) -> str:
+        """The plan with the highest power."""
+        best = self.best
+        pools = ", ".join(f"{size:.1f} to depth {depth}" for depth, size in self.pool.items())
+        return (
+            f"Best: {self.measure[best]} on {counted(self.queries[best], 'query')} to depth {self.depth[best]}, power "
+            f"{self.power[best]:.3f} ({self.low[best]:.3f} to {self.high[best]:.3f}). Documents to judge per query: "
+            f"{pools}."
+        )
+
+    @property
     def best(self) -> int:
         """The row of the highest power; the cheapest of several."""
         return int(np.lexsort((self.judgments, -self.power))[0])
@@ -96,13 +123,22 @@ class BudgetPlan(ShownAsTable):
         found[order] = self.power[order] > highest
         return found
 
-    def table(self, *, frontier: bool = False) -> Table:
-        """The whole budget spent: a row per measure and depth, highest power first; or the frontier, cheapest first."""
+    def tables(self) -> Tables:
+        """Return the plans that spend the whole budget, and the best plans for less."""
+        return Tables({"plans": self._plans, "frontier": self._cheapest_first})
+
+    def _plans(self) -> Table:
+        """Return the plans that spend the whole budget: a row per measure and depth, highest power first."""
+        order = np.lexsort((self.judgments, -self.power)).tolist()
+        return self._rows([i for i in order if self.share[i] == 1])
+
+    def _cheapest_first(self) -> Table:
+        """Return the plans that no cheaper plan beats, cheapest first."""
         on = self.frontier
-        if frontier:
-            rows = [i for i in np.argsort(self.judgments, kind="stable").tolist() if on[i]]
-        else:
-            rows = [i for i in np.lexsort((self.judgments, -self.power)).tolist() if self.share[i] == 1]
+        return self._rows([i for i in np.argsort(self.judgments, kind="stable").tolist() if on[i]])
+
+    def _rows(self, rows: Sequence[int]) -> Table:
+        on = self.frontier
         cells: list[tuple[Cell, ...]] = [
             (
                 self.measure[i], int(self.depth[i]), int(self.queries[i]), int(self.judgments[i]), float(self.power[i]),
@@ -111,9 +147,6 @@ class BudgetPlan(ShownAsTable):
             for i in rows
         ]  # fmt: skip
         return Table(COLUMNS, tuple(cells), self.metadata)
-
-    def __repr__(self) -> str:
-        return f"<BudgetPlan: {counted(self.budget, 'judgment')}>\n{self.table()}"
 
 
 def plan_budget(

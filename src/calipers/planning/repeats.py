@@ -29,7 +29,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.averages import known_mean
+from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
@@ -136,8 +137,8 @@ def _checked(found: dict[str, tuple[str, str]], what: str) -> dict[str, tuple[st
 # -- variances and tests ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class RepeatedRuns:
+@dataclass(frozen=True, eq=False, repr=False)
+class RepeatedRuns(Result):
     """Scores of repeated runs: how their variance splits, and which systems differ."""
 
     measures: tuple[str, ...]
@@ -164,6 +165,43 @@ class RepeatedRuns:
             return tuple(components_by_anova(values[np.array(self.runs)]) for values in self.values)
         return tuple(components_by_reml(values, self.runs) for values in self.values)
 
+    @property
+    def title(self) -> str:
+        """The systems and how many runs each of them has."""
+        runs = ", ".join(
+            f"{system} {count}" for system, count in zip(self.systems[:10], self.repeats[:10], strict=True)
+        )
+        more = f" and {len(self.systems) - 10} more" if len(self.systems) > 10 else ""
+        return (
+            f"{counted(sum(self.repeats), 'run')} of {counted(len(self.systems), 'system')} ({runs}{more}); a run's "
+            "luck is a random effect"
+        )
+
+    @property
+    def summary(self) -> str:
+        """Which systems differ, and whether more queries or more repeats would help, under the first measure."""
+        row = self.table().row(self.measures[0])
+        buy = row["buy"]
+        return (
+            f"{self.comparison.conclusions()[0]}. Twice as many {buy} reduce the standard error of a difference from "
+            f"{row['error']:.4f} to {row[f'error_2x_{buy}']:.4f}."
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many queries were left out under each measure."""
+        queries = self.metadata["queries"]
+        return tuple(
+            f"{queries - values.shape[1]} of {counted(queries, 'query')} undefined for a run under {measure}; left out"
+            for measure, values in zip(self.measures, self.values, strict=True)
+            if values.shape[1] < queries
+        )
+
+    def tables(self) -> Tables:
+        """Return the variances, and the tables of the comparison of the systems."""
+        compared = self.comparison.tables()
+        return Tables({"variance": self.variance, **{name: partial(compared.__getitem__, name) for name in compared}})
+
     def variance(self) -> Table:
         """The variances, the standard error of a difference now and with twice the queries or repeats: what to buy.
 
@@ -178,12 +216,6 @@ class RepeatedRuns:
             rows.append((name, *(of[part] for part in COMPONENTS), n, _whole(repeats), now, queries, runs, buy))
         method = "analysis of variance" if self.balanced else "restricted maximum likelihood"
         return Table(COLUMNS, tuple(rows), {**self.metadata, "method": method})
-
-    def __repr__(self) -> str:
-        return (
-            f"<RepeatedRuns: {counted(sum(self.repeats), 'run')} of "
-            f"{counted(len(self.systems), 'system')}>\n{self.variance()}"
-        )
 
 
 def repeated_runs(

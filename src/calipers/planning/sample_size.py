@@ -24,9 +24,10 @@ from calipers.lists import Ints
 from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.planning.simulated_power import SIMULATED, Pilot, SimulatedExperiments
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.tables import Cell, Table
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
@@ -35,8 +36,8 @@ ALL_DESIGNS = (*DESIGNS, *SIMULATED)
 CURVE = 60  # points of a power curve
 
 
-@dataclass(frozen=True, eq=False)
-class SampleSizePlan(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleSizePlan(Result):
     """One answer per measure."""
 
     measures: tuple[str, ...]
@@ -61,23 +62,74 @@ class SampleSizePlan(ShownAsTable):
         """Of each test: alpha over the number of pairs (Bonferroni)."""
         return self.alpha / self.pairs
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """The pilot and the test that is planned."""
+        about = self.metadata
+        over = f"over {counted(self.systems, 'system')}"
+        words = {
+            "t": "two-sided paired t test", "anova": f"one-way analysis of variance {over}",
+            "anova2": f"two-way analysis of variance {over}",
+            "randomization": "randomisation test, simulated", "bootstrap": "bootstrap test, simulated",
+        }  # fmt: skip
+        shared = f" / {counted(self.pairs, 'pair')} = {self.alpha_each:.4g}" if self.pairs > 1 else ""
+        given = about["queries"]
+        at_hand = f"{counted(given, 'query')} at hand" if given is not None else "its queries are those at hand"
+        pilot = f"{counted(about['pilot_systems'], 'system')} on {counted(about['pilot_queries'], 'query')}"
+        return f"pilot of {pilot}, {at_hand}; {words[self.design]}, alpha {self.alpha:g}{shared}"
+
+    @property
+    def summary(self) -> str:
+        """How many queries the difference needs, or which difference the queries at hand can show."""
+        return in_short(self.conclusions())
+
+    def conclusions(self) -> list[str]:
+        """Return one sentence per measure."""
+        return [self._conclusion(m) for m in range(len(self.measures))]
+
+    def _conclusion(self, m: int) -> str:
+        at_hand = f"the {counted(self.at_hand[m], 'query')} at hand"
+        if not self.given:
+            return (
+                f"{self.measures[m]}: {at_hand} find a difference of {self.detectable[m]:.4g} with power {self.power:g}"
+            )
+        return (
+            f"{self.measures[m]}: {counted(self.queries[m], 'query')} find a difference of {self.difference[m]:g} with "
+            f"power {self.power:g}, {at_hand} with power {self.power_at(m, self.at_hand[m]):.3f}"
+        )
+
+    def tables(self) -> Tables:
+        """Return the plan by measure, and the power by the number of queries."""
+        return Tables({"plan": self._plan, "curve": self.curve})
+
+    def _plan(self) -> Table:
         """measure, difference, sd, power, alpha, pairs, queries, detectable: one row per measure."""
         rows: list[tuple[Cell, ...]] = [
             (name, self.difference[m], self.sd[m], self.power, self.alpha, self.pairs, self.queries[m],
              self.detectable[m])
             for m, name in enumerate(self.measures)
         ]  # fmt: skip
-        return Table(COLUMNS, tuple(rows), self.metadata, notes=tuple(self.notes()))
+        return Table(COLUMNS, tuple(rows), self.metadata, notes=self._simulated())
 
-    def notes(self) -> list[str]:
-        """The errors of what was simulated."""
-        return [
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the standard deviation, and about what was simulated."""
+        about = self.metadata
+        found = [] if about["upper"] is None else [
+            f"sd is the upper limit of the pilot's at confidence {about['upper']:g}"
+        ]  # fmt: skip
+        if "seed" in about:
+            found.append(f"{counted(about['samples'], 'sample')} in each simulated test, seed {about['seed']}")
+        return (*found, *self._simulated())
+
+    def _simulated(self) -> tuple[str, ...]:
+        """Return the standard errors of what was simulated."""
+        return tuple(
             f"{name}: {counted(self.queries[m], 'query')} (standard error {self.queries_error[m]:.1f}), detectable "
             f"{self.detectable[m]:.4f} (standard error {self.detectable_error[m]:.4f}), simulated"
             for m, name in enumerate(self.measures)
             if self.queries_error
-        ]
+        )
 
     def power_at(self, m: int, queries: int, difference: float | None = None) -> float:
         """The power of the m-th measure with so many queries."""
@@ -101,10 +153,6 @@ class SampleSizePlan(ShownAsTable):
         most = max(*self.queries, *self.at_hand, 10) * 3 // 2
         found: Ints = np.unique(np.linspace(3, most, CURVE).round().astype(np.int64))
         return [int(n) for n in found]
-
-    def __repr__(self) -> str:
-        asked = f"{self.design}, power {self.power:g}, alpha {self.alpha:g}, {counted(self.pairs, 'pair')}"
-        return f"<SampleSizePlan: {asked}>\n{self.table()}"
 
 
 def plan(
@@ -201,6 +249,7 @@ def plan(
             "pilot_queries": len(scores.queries),
             "pilot_systems": count,
             "upper": upper,
+            "queries": queries,
             "like": scores.metadata.get("like"),
             **({"seed": seed, "samples": simulations[0].samples} if simulations else {}),
         },

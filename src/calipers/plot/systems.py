@@ -29,7 +29,7 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     name = scores.measures[chosen_measure(measure, scores.measures)]
     scores = scores.of_measures([name])
     mean, (low, high) = scores.mean(), mean_intervals(scores, level)
-    triples = zip(mean.column(name), low.column(name), high.column(name), strict=True)
+    triples = zip(mean[name], low[name], high[name], strict=True)
     rows = [
         {"system": system, "mean": m, "low": _or_none(lo), "high": _or_none(hi)}
         for system, (m, lo, hi) in zip(scores.systems, triples, strict=True)

@@ -29,8 +29,8 @@ REPEATS = 5  # rounds in a row that a feature may win; a lone feature would win 
 class AdaRank(LinearRanker):
     """Boosts single features for any measure, under any convention.
 
-    rounds: at most so many. patience: with validation data, stop after so many rounds without a better score there; the
-    best round is kept.
+    rounds: the largest number of rounds. patience: with validation data, stop after this number of rounds without a
+    better score on it; the best round is kept.
 
     >>> from calipers.rankers import synthetic_letor
     >>> data = synthetic_letor(queries=40, seed=1)
@@ -95,7 +95,7 @@ class AdaRank(LinearRanker):
 
 
 def _scale(best: Floats) -> float:
-    """What brings a measure that exceeds 1, as DCG does, into the range that the method needs."""
+    """Return the factor that brings a measure that exceeds 1, such as DCG, into the range that the method needs."""
     return max(1.0, float(np.abs(best).max(initial=0.0)))
 
 

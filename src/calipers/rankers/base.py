@@ -1,7 +1,7 @@
-"""What every ranker has: parameters, fit, predict, validation, saving.
+"""The base class of rankers: parameters, fit, predict, validation, saving.
 
 A ranker is its parameters and, once fitted, a dictionary of arrays. Training gives the arrays, scoring reads them, and
-a file holds them; what is particular to a ranker is two functions.
+a file holds them. A particular ranker implements two functions.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ class Ranker(ABC):
 
     @abstractmethod
     def _scores(self, model: Arrays, X: Any) -> Floats:
-        """The score of each document."""
+        """Return the score of each document."""
 
     @classmethod
     @abstractmethod
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
-        """The shapes of the arrays of a model with so many features."""
+        """Return the shapes of the arrays of a model with this number of features."""
 
     @property
     def steps(self) -> int:
@@ -127,7 +127,7 @@ class Ranker(ABC):
         return self
 
     def predict(self, X: Any, *, qid: Any = None) -> Floats:
-        """The score of each document: the larger, the better. qid is needed where normalize is `query`."""
+        """Return the score of each document; larger is better. qid is needed if normalize is `query`."""
         if not self.model_:
             raise not_fitted(f"{self.name} has not been fitted: call fit first, or load a model")
         matrix = as_matrix(X, "test data")
@@ -145,7 +145,7 @@ class Ranker(ABC):
         return self.with_(**self.chosen_)._scores(self.model_, matrix)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All parameters, by name."""
+        """Return all parameters by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     def set_params(self, **parameters: Any) -> Self:
@@ -158,7 +158,7 @@ class Ranker(ABC):
         return self
 
     def with_(self, **parameters: Any) -> Self:
-        """The same ranker, not fitted, with other parameters."""
+        """Return an unfitted copy of this ranker with other parameters."""
         return type(self)(**self.get_params()).set_params(**parameters)
 
     def save(self, path: str) -> None:
@@ -247,7 +247,7 @@ class NotFitted(CalipersError):
 
 
 def not_fitted(message: str) -> NotFitted:
-    """The error, which is also scikit-learn's own where scikit-learn is installed."""
+    """Return the error. If scikit-learn is installed, it is also scikit-learn's NotFittedError."""
     return _not_fitted_kind()(message)
 
 
@@ -275,7 +275,7 @@ class Best:
         return False
 
     def enough(self, step: int) -> bool:
-        """Whether the last so many steps brought nothing better."""
+        """Return True if the last `patience` steps brought no better score."""
         return self.patience is not None and step - self.step >= self.patience
 
 

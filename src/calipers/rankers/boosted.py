@@ -1,4 +1,4 @@
-"""What LambdaMART and the random forest share: LightGBM, its model as text, and staged choice on validation data."""
+"""The base of LambdaMART and the random forest: LightGBM, its model as text, and the choice of the number of trees."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class BoostedRanker(Ranker):
     jobs: int = 1
 
     def _settings(self) -> dict[str, Any]:
-        """What makes LightGBM quiet, and its result the same every time."""
+        """Return settings that make LightGBM quiet and its result reproducible."""
         return {
             "verbosity": -1,
             "seed": self.seed,
@@ -56,7 +56,7 @@ def lightgbm() -> Any:
 
 @lru_cache(maxsize=4)
 def booster_of(text: bytes) -> Any:
-    """A booster from the text that LightGBM writes, which is checked first."""
+    """Return a booster from text that LightGBM wrote. The text is checked first."""
     library = lightgbm()
     try:
         return library.Booster(model_str=checked(text.decode("utf-8"))[0])
@@ -65,7 +65,7 @@ def booster_of(text: bytes) -> Any:
 
 
 def as_text(booster: Any, trees: int) -> Arrays:
-    """A booster's first so many trees."""
+    """Return the first trees of a booster as text."""
     text = booster.model_to_string(num_iteration=trees)
     return {"text": np.frombuffer(text.encode("utf-8"), np.uint8).copy()}
 

@@ -101,7 +101,7 @@ class CoordinateAscent(LinearRanker):
 
 
 def _scores_of(weights: Floats, columns: Floats) -> Floats:
-    """The score of each document, features added one after the other: equal documents stay tied."""
+    """Return the score of each document. Features are added one after the other, so that equal documents stay tied."""
     scores = np.zeros(columns.shape[1])
     for feature in np.flatnonzero(weights).tolist():
         scores += weights[feature] * columns[feature]

@@ -1,7 +1,7 @@
 """The folds of a learning-to-rank collection: which of its files train, validate and test.
 
-LETOR has them in a readme (`Fold1  S1, S2, S3  S4  S5`) beside S1 .. S5; MSLR-WEB as folders Fold1 .. Fold5 with
-train.txt, vali.txt and test.txt. Without a readme, S1 .. S5 go round as in LETOR.
+LETOR lists them in a readme (`Fold1  S1, S2, S3  S4  S5`) in the folder of S1 .. S5. MSLR-WEB has folders Fold1 ..
+Fold5 with train.txt, vali.txt and test.txt. Without a readme, S1 .. S5 go round as in LETOR.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Fold:
 
 
 def folds_of(folder: str | Path, count: int | None = None) -> list[Fold]:
-    """The folds of a collection, or the first so many of them."""
+    """Return the folds of a collection, or only the first `count` of them."""
     place = Path(folder)
     if not place.is_dir():
         raise CalipersError(f"is not a folder; {LAYOUT}", file=str(folder))
@@ -87,7 +87,7 @@ def _from_parts(folder: Path) -> list[Fold]:
 
 
 def _file(folder: Path, *names: str) -> Path | None:
-    """The file of one of these names, whatever its endings."""
+    """Return the file that has one of these names, with any ending, or None."""
     for each in sorted(folder.iterdir()):
         if each.is_file() and each.name.split(".")[0].lower() in names:
             return each

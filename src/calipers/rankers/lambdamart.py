@@ -17,13 +17,14 @@ from calipers.rankers.training_examples import Examples
 
 @dataclass(eq=False, kw_only=True)
 class LambdaMART(BoostedRanker):
-    """Boosted trees. The gradients are LightGBM's, of nDCG with exponential gains; the number of trees is the one that
-    is best for `metric` on validation data, whatever measure that is.
+    """Boosted trees. The gradients are LightGBM's, of nDCG with exponential gains. The number of trees is the one that
+    is best for `metric`, which may be any measure, on validation data.
 
-    Queries on which `metric` says the same of every ranking are left out of training: under `letor4` those with fewer
-    documents than the cutoff, which teach nothing there.
+    Queries for which all rankings have the same `metric` are left out of training (for example, under `letor4`, queries
+    with fewer documents than the cutoff).
 
-    leaves: of a tree. rate: of learning. smallest: documents in a leaf, at least. patience: as for AdaRank.
+    leaves: leaves per tree. rate: learning rate. smallest: smallest number of documents in a leaf. patience: as for
+    AdaRank.
 
     >>> LambdaMART(metric="V2(nDCG@10)").get_params()["leaves"]
     10
@@ -71,5 +72,5 @@ class LambdaMART(BoostedRanker):
         return as_text(booster, booster.current_iteration() if valid is None else best.step + 1)
 
     def _tree(self, booster: Any, X: Any, step: int) -> Any:
-        """What the latest tree adds to the score."""
+        """Return what the latest tree adds to the scores."""
         return booster.predict(X, raw_score=True, start_iteration=step, num_iteration=1, num_threads=self.jobs)

@@ -48,11 +48,11 @@ class LetorData:
         return len(self.y)
 
     def judgments(self) -> Judgments:
-        """The labels as judgments, for evaluate."""
+        """Return the labels as judgments, for evaluate."""
         return Judgments._grouped(self.name, self.queries, self.query, self.y, None)
 
     def of_queries(self, places: Any) -> LetorData:
-        """Only these queries, given by their places; documents keep their order."""
+        """Return only these queries, given by their places. Documents keep their order."""
         wanted = np.zeros(len(self.queries), bool)
         wanted[places] = True
         rows = np.flatnonzero(wanted[self.query])
@@ -64,10 +64,10 @@ class LetorData:
 def read_letor_data(
     source: Path | Sequence[Path], *, max_unpacked: int | None = None, width: int | None = None, sparse: bool = False
 ) -> LetorData:
-    """One or more LETOR (SVMlight) files as one set of data; queries of different files are different queries.
+    """Read LETOR (SVMlight) files as one data set. Queries of different files are different queries.
 
-    width: how many features there are, as a model knows it; without it, the largest that occurs. A file with other
-    features is refused.
+    width: number of features that a model expects; by default the largest feature that occurs. A file with features
+    beyond it is refused.
     """
     each = [source] if isinstance(source, str) or not isinstance(source, Sequence) else list(source)
     files = [read_features(path, max_unpacked=max_unpacked) for path in each]
@@ -78,7 +78,7 @@ def read_letor_data(
 
 
 def joined(parts: Sequence[LetorData], name: str) -> LetorData:
-    """Several sets of data as one."""
+    """Join several data sets."""
     if len(parts) == 1:
         return parts[0]
     if any(is_sparse(part.X) for part in parts):
@@ -104,7 +104,7 @@ def joined(parts: Sequence[LetorData], name: str) -> LetorData:
 
 
 def sampled_queries(data: LetorData, count: int, seed: int = 42) -> LetorData:
-    """So many of the queries, drawn at random; they and their documents keep their order.
+    """Draw `count` queries at random. Queries and documents keep their order.
 
     >>> data = LetorData(np.eye(3), np.zeros(3), np.array([0, 1, 2]), ("a", "b", "c"))
     >>> len(sampled_queries(data, 2).queries)

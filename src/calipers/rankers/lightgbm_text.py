@@ -22,7 +22,10 @@ Fields = dict[str, str]
 
 
 def checked(text: str) -> tuple[str, int]:
-    """The same trees in text that is safe to hand over, and the number of features; ValueError if it is none."""
+    """Return the same trees as text that LightGBM can read safely, and the number of features.
+
+    Raise a ValueError if the text is not a model.
+    """
     head, _, rest = text.partition("\n\n")
     lines = head.split("\n")
     header = _fields(lines[1:])
@@ -67,7 +70,7 @@ def _fields(lines: list[str]) -> Fields:
 
 
 def _features(header: Fields) -> int:
-    """As many as there are names: no more than the text itself could hold."""
+    """Return the number of feature names, which the length of the text limits."""
     features = len(header.get("feature_names", "").split())
     if not features or header.get("max_feature_idx") != str(features - 1):
         raise ValueError(f"{features} names of features, and the last one is {header.get('max_feature_idx', '')[:20]}")
@@ -75,7 +78,7 @@ def _features(header: Fields) -> int:
 
 
 def _tree(block: str, number: int, features: int) -> Iterator[tuple[str, str]]:
-    """The fields of a tree that decide what it predicts."""
+    """Yield the fields of a tree that decide what it predicts."""
     lines = block.strip("\n").split("\n")
     if lines[0] != f"Tree={number}":
         raise ValueError(f"tree {number} begins with {lines[0][:40]!r}")
@@ -105,7 +108,7 @@ def _tree(block: str, number: int, features: int) -> Iterator[tuple[str, str]]:
         nodes = leaves - 1
         feature = numbers("split_feature", nodes, _WHOLE)
         if feature.min() < 0 or feature.max() >= features:
-            raise refuse(f"a feature beyond the {features} that there are")
+            raise refuse(f"a feature beyond the {features} of the model")
         numbers("threshold", nodes, _NUMBER)
         if not np.isin(numbers("decision_type", nodes, _WHOLE), DECISIONS).all():
             raise refuse("a decision of an unknown kind")
@@ -117,7 +120,7 @@ def _tree(block: str, number: int, features: int) -> Iterator[tuple[str, str]]:
 
 
 def _check_shape(child: NDArray[np.int64], refuse: Callable[[str], ValueError]) -> None:
-    """Every node but the first, and every leaf, hangs from one node, which comes before it."""
+    """Check that every node but the first, and every leaf, has one parent, which comes before it."""
     nodes = len(child)
     hung = np.sort(child.ravel())
     wanted = np.concatenate([np.arange(-nodes - 1, 0), np.arange(1, nodes)])

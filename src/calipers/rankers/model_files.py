@@ -153,7 +153,7 @@ def _arrays(described: Any, payload: bytes) -> Arrays:
 
 
 def _plain(array: Any) -> Any:
-    """The same array, little-endian and contiguous."""
+    """Return the array as little-endian and contiguous."""
     plain = np.ascontiguousarray(array)
     plain = plain.astype(plain.dtype.newbyteorder("<"))
     if plain.dtype.str not in DTYPES:

@@ -50,7 +50,7 @@ class NeuralRanker(Ranker):
 
     @abstractmethod
     def _loss(self, torch: Any, score: Any, label: Any, there: Any) -> Any:
-        """The loss of some queries, from [query, document] tensors; `there` is false where a query has no more."""
+        """Return the loss of some queries from [query, document] tensors. `there` is false for padding."""
 
     def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         check_positive(self, "epochs", "batch", "rate")
@@ -91,7 +91,7 @@ class NeuralRanker(Ranker):
         return layers
 
     def _batches(self, train: Examples, random: np.random.Generator) -> Iterator[tuple[Ints, Any]]:
-        """Queries with documents of different labels, in random order: their rows, filled up to the longest."""
+        """Yield queries with documents of different labels, in random order: their rows, filled up to the longest."""
         least = np.minimum.reduceat(train.y, train.start[train.size > 0])
         most = np.maximum.reduceat(train.y, train.start[train.size > 0])
         useful = np.flatnonzero(train.size > 0)[most > least]
@@ -146,7 +146,7 @@ def _as_arrays(tensors: list[Any], mean: Floats, spread: Floats) -> Arrays:
 
 @contextmanager
 def _one_thread(torch: Any) -> Iterator[None]:
-    """These networks are so small that threads only wait for each other; and one thread adds in one order."""
+    """Use one thread. Threads would slow down networks this small, and would add in a different order each time."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

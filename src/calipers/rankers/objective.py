@@ -46,7 +46,7 @@ class Goal:
         self.label = self.name if like is None else f"{self.name}, like {self.rules.name}"
 
     def on(self, labels: Any, group: Any, name: str = "data") -> Objective:
-        """The same for some data: labels of documents, query by query, and how many documents each query has."""
+        """Return this objective for some data: labels of documents, query by query, and the size of each query."""
         return Objective(self, Judgments.from_arrays(labels, group=group, name=name))
 
 
@@ -85,7 +85,7 @@ class Objective:
             )
 
     def of(self, scores: Any) -> Floats:
-        """[scoring, query] from [scoring, document], with the convention's policies applied; NaN where skipped."""
+        """Return scores [scoring, query] from [scoring, document], under the convention's policies; NaN if skipped."""
         scores = np.atleast_2d(np.asarray(scores, np.float64))
         found = np.tile(self._constant, (len(scores), 1))
         rows = max(1, len(self._rows))
@@ -97,7 +97,7 @@ class Objective:
         return found
 
     def mean(self, scores: Any) -> Floats:
-        """Of each scoring: the mean over the queries that count, or what the measure has instead of a mean."""
+        """Return the mean of each scoring over the queries that count, or the aggregate that the measure defines."""
         found = self.of(scores)[:, self.counts]
         if not found.shape[1]:
             raise CalipersError(f"{self.goal.label} is undefined for every query", file=self.name)
@@ -107,7 +107,7 @@ class Objective:
         return np.array([AVERAGES[average](row) for row in found])
 
     def _scored(self, scores: Floats, pool: Pool) -> Floats:
-        """Rank many scorings of one pool as so many systems, and score their lists."""
+        """Rank one pool by many scorings, each as a system, and score the lists."""
         if self.goal.rules.precision == "single":
             scores = scores.astype(np.float32).astype(np.float64)
         rules = self.goal.rules
@@ -125,7 +125,7 @@ def _tie_rule(rules: Convention) -> str:
 
 
 def _ranked(pool: Pool, scores: Floats, by_input: bool) -> Lists:
-    """All documents of all queries, ranked by each scoring in turn; by_input: ties keep the order of the input."""
+    """Rank all documents of all queries by each scoring in turn. by_input: ties keep the order of the input."""
     many, documents = scores.shape
     sizes: Ints = np.tile(pool.size, many)
     offsets = np.concatenate([[0], np.cumsum(sizes)])

@@ -10,7 +10,7 @@ from calipers.rankers.training_examples import Examples
 
 
 def ordered_pairs(train: Examples, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:
-    """Two rows each, the first of the larger label: all pairs, or as many as `most`, drawn evenly."""
+    """Return all pairs of rows of a query with different labels, larger label first, or a sample of `most` pairs."""
     squares = train.size.astype(np.int64) ** 2
     if squares.sum() <= 4 * most:
         first, second = _all_pairs(train, squares)

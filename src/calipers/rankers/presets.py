@@ -36,7 +36,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def ranker(name: str, preset: str = "quick", **parameters: Any) -> Ranker:
-    """A ranker by its name, with the settings of a preset; parameters that are given win.
+    """Return a ranker by its name, with the settings of a preset. Given parameters replace those of the preset.
 
     >>> ranker("coordinateascent", "paper").get_params()["restarts"]
     30

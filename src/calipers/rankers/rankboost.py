@@ -98,7 +98,7 @@ class RankBoost(Ranker):
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         feature = model["feature"]
         if ((feature < 0) | (feature >= features)).any():
-            raise ValueError(f"a feature beyond the {features} that there are")
+            raise ValueError(f"a feature beyond the {features} of the model")
         return dict.fromkeys(("feature", "threshold", "alpha"), (len(feature),))
 
 
@@ -135,7 +135,7 @@ class WeightedPairs:
         return part / total if total > 0 and np.isfinite(part).all() and math.isfinite(total) else None
 
     def _sums(self, factor: Floats, lower: bool) -> Floats:
-        """For each document: the sum of the factors of those of its query with a lower, or with a higher label."""
+        """Return, per document, the sum of the factors of documents of its query with a lower (or higher) label."""
         by_level = np.bincount(self.cell, factor, self.queries * self.levels).reshape(self.queries, self.levels)
         total = np.cumsum(by_level, axis=1)
         sums = total - by_level if lower else total[:, -1:] - total
@@ -153,7 +153,7 @@ class Candidates:
         self.slot: Ints = (np.stack(bins) + np.arange(self.width)[:, None] * self.slots).ravel()
 
     def best(self, part: Floats) -> tuple[float, int, float]:
-        """The r of largest size, and its feature and threshold."""
+        """Return the r of largest absolute value, its feature and its threshold."""
         inside = np.bincount(self.slot, np.tile(part, self.width), self.width * self.slots)
         above = np.cumsum(inside.reshape(self.width, self.slots)[:, ::-1], axis=1)[:, ::-1][:, 1:]
         place = int(np.argmax(np.abs(above)))

@@ -23,8 +23,8 @@ from calipers.rankers.training_examples import Examples
 class RankSVM(LinearRanker):
     """Learns from pairs of documents of one query with different labels.
 
-    C: what a pair in the wrong order costs. pairs: the most that are taken; of more, so many are drawn. tolerance: of
-    the optimisation (Busa-Fekete et al. (2012) has 0.001).
+    C: cost of a pair in the wrong order. pairs: largest number of pairs; of more pairs, a sample of this size is drawn.
+    tolerance: tolerance of the optimisation (0.001 in Busa-Fekete et al., 2012).
 
     >>> RankSVM().get_params()["C"]
     0.01

@@ -9,7 +9,7 @@ from calipers.lists import Floats
 
 
 def score_lines(scores: Floats) -> str:
-    """One line per score, in as many digits as are needed to read it back.
+    """Return one line per score, with as many digits as are needed to read it back.
 
     >>> import numpy as np
     >>> score_lines(np.array([0.1, -2.0]))
@@ -19,5 +19,5 @@ def score_lines(scores: Floats) -> str:
 
 
 def write_score_lines(scores: Floats, path: str | Path) -> None:
-    """Whole or not at all."""
+    """Write one line per score. A failure leaves no partial file."""
     write_whole(path, score_lines(scores).encode("ascii"))

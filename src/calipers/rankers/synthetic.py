@@ -35,7 +35,7 @@ def synthetic_letor(
     first: int = 1,
     seed: int = 42,
 ) -> LetorData:
-    """Queries with documents, grades and features.
+    """Draw queries with documents, grades and features.
 
     shares: of the grades 0, 1, 2 ... documents: of a query, on average, but for the share `short` of the queries, which
     have 1 to 9. empty: share of the queries that have no relevant document. first: the number of the first query.
@@ -79,7 +79,7 @@ def write_letor(data: LetorData, path: str | Path) -> None:
 
 
 def write_collection(folder: str | Path, queries: int = 100, parts: int = 5, seed: int = 42) -> Path:
-    """A folder with S1 .. S5 and a readme that lists the folds, as LETOR has them."""
+    """Write a folder with S1 .. S5 and a readme that lists the folds, as in LETOR."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     names = [f"S{i}" for i in range(1, parts + 1)]

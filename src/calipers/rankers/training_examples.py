@@ -1,4 +1,4 @@
-"""What rankers learn from: a matrix of features, one label per document, and which documents belong to one query."""
+"""Training data of rankers: a matrix of features, one label per document, and the query of each document."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Examples:
 
     @classmethod
     def of(cls, X: Any, y: Any, qid: Any, group: Any, name: str) -> Examples:
-        """Checked, with the documents of each query brought together and the queries in their canonical order."""
+        """Check the data, bring the documents of each query together, and put the queries into canonical order."""
         matrix = as_matrix(X, name)
         labels = np.asarray(y, dtype=np.float64)
         if labels.ndim != 1 or len(labels) != matrix.shape[0]:
@@ -65,7 +65,7 @@ class Examples:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return int(self.X.shape[1])
 
     @cached_property
@@ -75,7 +75,7 @@ class Examples:
 
     @cached_property
     def start(self) -> Ints:
-        """Where each query starts."""
+        """The first row of each query."""
         return np.cumsum(self.size) - self.size
 
     @cached_property
@@ -95,7 +95,7 @@ class Examples:
         return goal.on(self.y, self.size, self.name)
 
     def queries(self, chosen: NDArray[np.bool_]) -> Examples:
-        """The documents of some queries only."""
+        """Return the documents of some queries only."""
         rows = np.flatnonzero(chosen[self.query])
         return Examples(self.X[rows], self.y[rows], self.size[chosen], self.name)
 
@@ -143,7 +143,7 @@ def is_sparse(X: Any) -> bool:
 
 
 def places(qid: Any, documents: int, name: str) -> Ints:
-    """The place of each document's query among them all, in the order in which they appear."""
+    """Return the place of each document's query among all queries, in order of first appearance."""
     ids = np.asarray(qid)
     if ids.shape != (documents,):
         raise CalipersError(f"{counted(ids.size, 'query id')} for {counted(documents, 'document')}", file=name)
@@ -154,10 +154,10 @@ def places(qid: Any, documents: int, name: str) -> Ints:
 
 
 def weighted_sums(X: Any, weights: Floats) -> Floats:
-    """The sum of each row's values times their weights.
+    """Return the weighted sum of each row.
 
-    A matrix product may round a row differently at another place of the matrix; here equal documents have equal scores
-    wherever they stand.
+    A matrix product may round a row differently at another place of the matrix. Here equal documents have equal scores
+    at every place.
 
     >>> weighted_sums(np.array([[1.0, 2.0], [0.5, 0.0]]), np.array([2.0, 0.5]))
     array([3., 1.])
@@ -170,7 +170,7 @@ def weighted_sums(X: Any, weights: Floats) -> Floats:
 
 
 def row_products(X: Floats, weights: Floats) -> Floats:
-    """The matrix product, in which a row is rounded alike wherever it stands, as in `weighted_sums`.
+    """Return the matrix product. As in `weighted_sums`, rounding does not depend on the place of a row.
 
     >>> row_products(np.array([[1.0, 2.0], [0.5, 0.0]]), np.array([[2.0, 1.0], [0.5, 1.0]]))
     array([[3. , 3. ],
@@ -180,7 +180,7 @@ def row_products(X: Floats, weights: Floats) -> Floats:
 
 
 def _canonical(codes: Codes, query: Ints, size: Ints) -> tuple[Ints, Ints]:
-    """The rows query by query, the queries by a code of their documents; and the sizes of the queries."""
+    """Return the rows query by query, sorted by a code of each query's documents, and the sizes of the queries."""
     rows = np.argsort(query, kind="stable")
     starts = np.cumsum(size) - size
     place = np.arange(len(rows)) - np.repeat(starts, size)
@@ -192,7 +192,7 @@ def _canonical(codes: Codes, query: Ints, size: Ints) -> tuple[Ints, Ints]:
 
 
 def _row_codes(matrix: Matrix, labels: Floats) -> Codes:
-    """A number for each row, the same for the same label and features, be they dense or sparse."""
+    """Return a hash of each row's label and features. Dense and sparse rows have the same hash."""
     key = _mixed(np.arange(1, matrix.shape[1] + 1))
     if is_sparse(matrix):
         total = np.append(np.uint64(0), np.cumsum(_mixed(_bits(matrix.data)) * key[matrix.indices]))
@@ -210,7 +210,7 @@ def _bits(values: Floats) -> Codes:
 
 
 def _mixed(values: Any) -> Codes:
-    """The bits of whole numbers spread over all of 64, and 0 as 0: the last step of SplitMix64.
+    """Spread the bits of integers over 64 bits, and leave 0 as it is: the last step of SplitMix64.
 
     Steele, Lea & Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
     """
@@ -224,7 +224,7 @@ def _mixed(values: Any) -> Codes:
 
 
 def by_query(X: Matrix, query: Ints) -> Floats:
-    """Each feature from 0 to 1 inside each query: (x - least) / (most - least), and 0 where all are the same.
+    """Scale each feature to 0 .. 1 within each query: (x - min) / (max - min), and 0 if all values are equal.
 
     Qin, Liu, Xu & Li, LETOR: a benchmark collection for research on learning to rank, 2010.
 

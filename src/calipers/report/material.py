@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.texts import read_texts
 from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation.evaluation import Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs, facts_where_read, kind_read
+from calipers.evaluation.inputs import as_judgments, as_runs, facts_as_keywords, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.populations import DEFAULT_POPULATION
@@ -91,7 +91,7 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
 class ScoredMaterial:
     """What reports on rankings and on texts share: systems, their scores, and who really differs."""
 
-    unit: ClassVar[str]  # what systems are scored on
+    unit: str  # what systems are scored on
     scores: Scores  # under the measures that were asked for
     choices: ReportOptions
 
@@ -175,7 +175,7 @@ class Material(ScoredMaterial):
     texts: Texts = field(default_factory=Texts)
     unranged: dict[str, str] = field(default_factory=dict)  # measures without ranges, and why
 
-    unit: ClassVar[str] = "query"  # what systems are scored on
+    unit: str = "query"  # what systems are scored on
 
     def sections(self) -> dict[str, Any]:
         """The sections of the page, by key: their titles, and what makes them."""
@@ -210,7 +210,7 @@ class Material(ScoredMaterial):
     def _facts(self, measures: Sequence[str]) -> dict[str, Any]:
         """Return the costs and groups of documents, as keywords, that one of these measures reads."""
         definitions = (self.plain.definitions[self.plain.measures.index(name)] for name in measures)
-        return facts_where_read(self.policies, definitions)
+        return facts_as_keywords(self.policies, definitions)
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -3,6 +3,7 @@
 from calipers.lazy_names import lazy_names
 
 _HOMES = {
+    "result": ("Result",),
     "scores": ("Scores",),
     "tables": ("Cell", "FORMATS", "Markdown", "Table", "markdown_text"),
 }

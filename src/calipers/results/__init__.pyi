@@ -1,3 +1,4 @@
+from calipers.results.result import Result as Result
 from calipers.results.scores import Scores as Scores
 from calipers.results.tables import FORMATS as FORMATS
 from calipers.results.tables import Cell as Cell

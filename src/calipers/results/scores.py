@@ -6,20 +6,24 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_level
+from calipers.collection.query_facts import QueryGroups, QueryWeights, read_query_weights
 from calipers.collection.run_names import several_fit
-from calipers.errors import chosen_measure, place_of
+from calipers.errors import CalipersError, UnknownName, chosen_measure, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape
 from calipers.results.averages import mean, total
 from calipers.results.tables import Table, as_number
+
+if TYPE_CHECKING:
+    from calipers.results.query_groups import ScoresByGroup
 
 SHOWN = 50  # systems that a notebook shows
 ROUNDING = 1e-13  # relative differences between scores that are equal but for rounding
@@ -131,6 +135,11 @@ class Scores:
         return frozenset(self.metadata.get("lower", ())).intersection(self.measures).union(turned)
 
     @property
+    def unit(self) -> str:
+        """The word for what systems are scored on: `query`, or `document` for summaries."""
+        return str(self.metadata.get("unit", "query"))
+
+    @property
     def signs(self) -> Floats:
         """Of each measure: what its scores are multiplied by so that more is better."""
         return np.array([-1.0 if name in self.lower else 1.0 for name in self.measures])
@@ -155,11 +164,17 @@ class Scores:
 
     # -- over queries ------------------------------------------------------------------------------
 
-    def mean(self) -> Table:
+    def mean(self, query_weights: QueryWeights | None = None) -> Table:
         """The mean over the queries that count: a table of systems x measures.
 
         Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one: they say so.
+        query_weights: {query: weight} or a file, for the weighted mean sum(w x) / sum(w).
         """
+        if query_weights is not None:
+            columns_of_means = self.weighted_means(self.weights(query_weights)).tolist()
+            return Table(
+                ("system", *self.measures), tuple(zip(self.systems, *columns_of_means, strict=True)), self.metadata
+            )
         averages = [AVERAGES[measure.declaration.average] for measure in self.definitions] or [
             _arithmetic for _ in self.measures
         ]
@@ -172,6 +187,29 @@ class Scores:
                 columns.append([_number(average(cell)) if len(cell) else math.nan for cell in cells])
         rows = tuple(zip(self.systems, *columns, strict=True))
         return Table(("system", *self.measures), rows, self.metadata)
+
+    def weights(self, query_weights: QueryWeights) -> Floats:
+        """Return the weight of each query. Every query needs one.
+
+        >>> import calipers as cal
+        >>> cal.as_scores([[0.1, 0.2]], queries=["a", "b"]).weights({"b": 1, "a": 3, "c": 5})
+        array([3., 1.])
+        """
+        known = read_query_weights(query_weights)
+        if lacking := [query for query in self.queries if query not in known]:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            raise CalipersError(f"every query needs a weight, and there is none for {lacking[0]}{more}")
+        return np.array([known[query] for query in self.queries])
+
+    def weighted_means(self, weights: Floats) -> Floats:
+        """Return sum(w x) / sum(w) over the defined scores, [measure, system]."""
+        for definition in self.definitions:
+            if definition.declaration.average != "arithmetic":
+                raise CalipersError(f"{definition.name} is not averaged over queries: it takes no weights")
+        defined = ~np.isnan(self.values)
+        with np.errstate(invalid="ignore"):
+            total = np.where(defined, self.values, 0.0) @ weights
+            return np.asarray(total / (defined @ weights))
 
     def median(self) -> Table:
         return self.aggregate(np.median)
@@ -312,6 +350,26 @@ class Scores:
             None,
             self.metadata,
             ambiguous=self.ambiguous,
+        )
+
+    def by(self, query_groups: QueryGroups) -> ScoresByGroup:
+        """Return the scores of each group of queries; query_groups: {query: group}, or a file of queries and groups."""
+        from calipers.results.query_groups import ScoresByGroup
+
+        return ScoresByGroup(self, query_groups)
+
+    def of_queries(self, queries: Sequence[str]) -> Scores:
+        """The scores on these queries only."""
+        known = {query: q for q, query in enumerate(self.queries)}
+        if unknown := [query for query in queries if query not in known]:
+            raise UnknownName.among("query", unknown[0], self.queries)
+        place = [known[query] for query in queries]
+        return replace(
+            self,
+            queries=tuple(queries),
+            values=self.values[:, :, place],
+            reasons=self.reasons[:, :, place],
+            coverage=None,
         )
 
     def __repr__(self) -> str:

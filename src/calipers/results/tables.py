@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 from calipers.collection.judgments import digest_text
 from calipers.errors import UnknownName, place_of
 from calipers.extras import load
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 Cell = str | float | int | bool | None
 
@@ -24,14 +29,17 @@ def as_number(cell: Cell) -> float:
 
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 LEAST_P = 0.0001  # p values below this are printed so
+DIGITS = 4  # decimals that people see, unless they ask for others
 
 
 class Table(Record):
-    """Named columns and rows of text and numbers; `table["bm25", "AP"]` is the cell of a row's first field.
+    """Named columns and rows of text and numbers. A row is named by its first field.
 
     >>> table = Table(("system", "AP"), (("bm25", 0.25), ("random", float("nan"))))
-    >>> table["bm25", "AP"]
-    0.25
+    >>> table["AP"], table.row("bm25"), table["bm25", "AP"]
+    ([0.25, nan], {'system': 'bm25', 'AP': 0.25}, 0.25)
+    >>> len(table), [row["system"] for row in table]
+    (2, ['bm25', 'random'])
     >>> print(table.to_csv(), end="")
     system,AP
     bm25,0.25
@@ -41,42 +49,90 @@ class Table(Record):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     metadata: Mapping[str, Any] = MappingProxyType({})
-    # For papers and notebooks only, places being (row, column): what stands out, marks beside cells, and their meaning.
-    bold: frozenset[tuple[int, int]] = frozenset()
+    # For papers and notebooks only. Marks and notes: marks beside cells, by (row, column), and what they mean.
     marks: Mapping[tuple[int, int], str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    best: Mapping[str, str] = MappingProxyType({})  # columns whose best figure is bold: largest or smallest
+    second_best: bool = False  # whether the second best figure of these columns is underlined
 
-    def __getitem__(self, key: tuple[str, str]) -> Cell:
-        row, column = key
-        for cells in self.rows:
-            if cells[0] == row:
-                return cells[place_of("column", column, self.columns)]
-        raise UnknownName.among("row", row, (str(cells[0]) for cells in self.rows))
-
-    def column(self, name: str) -> list[Cell]:
-        place = place_of("column", name, self.columns)
+    @overload
+    def __getitem__(self, key: str) -> list[Cell]: ...
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Cell: ...
+    def __getitem__(self, key: str | tuple[str, str]) -> list[Cell] | Cell:
+        """Return a column, or one cell: `table["AP"]`, `table["bm25", "AP"]`."""
+        if isinstance(key, tuple):
+            row, column = key
+            return self._cells_of(row)[place_of("column", column, self.columns)]
+        place = place_of("column", key, self.columns)
         return [cells[place] for cells in self.rows]
 
-    def with_best(self, columns: Sequence[str] | None = None, *, smallest: bool = False) -> Table:
-        """The same with the best figure of each column in bold: the largest, or the smallest.
+    def row(self, name: str) -> dict[str, Cell]:
+        """Return the row whose first field is this name."""
+        return dict(zip(self.columns, self._cells_of(name), strict=True))
 
-        Figures that print alike are best together; a column in which all do has no best.
+    def _cells_of(self, row: str) -> tuple[Cell, ...]:
+        for cells in self.rows:
+            if cells[0] == row:
+                return cells
+        raise UnknownName.among("row", row, (str(cells[0]) for cells in self.rows))
 
-        >>> print(Table(("system", "AP"), (("a", 0.25), ("b", 0.5))).with_best().to_markdown(), end="")
+    def __iter__(self) -> Iterator[dict[str, Cell]]:
+        """Iterate over rows as dictionaries."""
+        return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def head(self, rows: int) -> Table:
+        """Return the table with its first rows only, and a note that counts the others.
+
+        >>> print(Table(("system", "AP"), (("a", 0.25), ("b", 0.5), ("c", 0.125))).head(1), end="")
+        system      AP
+        ------  ------
+        a       0.2500
+        ... 2 more rows
+        """
+        left_out = len(self.rows) - rows
+        if left_out <= 0:
+            return self
+        marks = {place: mark for place, mark in self.marks.items() if place[0] < rows}
+        more = f"... {left_out} more {'row' if left_out == 1 else 'rows'}"
+        return self.changed(rows=self.rows[:rows], marks=marks, notes=(more, *self.notes))
+
+    def with_best(self, columns: Sequence[str] | None = None, *, smallest: bool = False, second: bool = False) -> Table:
+        """Return the table with the best figure of each column in bold: the largest, or the smallest.
+
+        Figures that print alike are best together; a column in which all do has no best. With `second`, the second best
+        figures are underlined.
+
+        >>> print(Table(("system", "AP"), (("a", 0.25), ("b", 0.5))).with_best(second=True).to_markdown(), end="")
         | system | AP |
         | --- | ---: |
-        | a | 0.2500 |
+        | a | <u>0.2500</u> |
         | b | **0.5000** |
         """
-        places = range(len(self.columns)) if columns is None else map(self.columns.index, columns)
-        bold = set(self.bold)
-        for place in places:
+        for name in columns or ():
+            place_of("column", name, self.columns)
+        which = "smallest" if smallest else "largest"
+        best = {**self.best, **dict.fromkeys(self.columns if columns is None else columns, which)}
+        return self.changed(best=best, second_best=second or self.second_best)
+
+    def best_cells(self, digits: int = DIGITS) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]:
+        """Return the places of the best and of the second best figures, as (row, column)."""
+        best: set[tuple[int, int]] = set()
+        second: set[tuple[int, int]] = set()
+        for name, which in self.best.items():
+            place = self.columns.index(name)
             shown = {i: cell for i, row in enumerate(self.rows) if _is_figure(cell := row[place])}
-            best = (min if smallest else max)(shown.values(), default=0.0)
-            alike = {(i, place) for i, cell in shown.items() if _short(cell) == _short(best)}
-            if len(alike) < len(shown):
-                bold |= alike
-        return self.changed(bold=frozenset(bold))
+            first = _alike(shown, which, digits)
+            if len(first) < len(shown):
+                best |= {(i, place) for i in first}
+                if self.second_best:
+                    rest = {i: cell for i, cell in shown.items() if i not in first}
+                    second |= {(i, place) for i in _alike(rest, which, digits)}
+        return frozenset(best), frozenset(second)
 
     def to(self, format: str) -> str:
         """The table as text in one of FORMATS, ending with a newline."""
@@ -118,8 +174,12 @@ class Table(Record):
         """
         import json
 
+        return json.dumps(self.json_rows(), ensure_ascii=False, indent=1) + "\n"
+
+    def json_rows(self) -> list[dict[str, Any]]:
+        """Return the rows as `to_json` writes them: numbers that are undefined or infinite are None."""
         about = self._about()
-        rows = [
+        return [
             about
             | {
                 name: None if isinstance(cell, float) and not math.isfinite(cell) else cell
@@ -128,7 +188,6 @@ class Table(Record):
             | self._exactness(row)
             for row in self.rows
         ]
-        return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
 
     def _about(self) -> dict[str, Any]:
         """Return what each row says of all scores: whose conventions they follow, and which judgments were used."""
@@ -166,40 +225,62 @@ class Table(Record):
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join([*lines, *map(visible, self.notes)]) + "\n"
 
-    def to_markdown(self) -> str:
-        """A table of GitHub's Markdown: numbers to the right, the best in bold, marks raised, notes below."""
+    def to_markdown(
+        self, *, digits: int = DIGITS, percent: bool | Collection[str] = False, caption: str | None = None
+    ) -> str:
+        """Return a table of GitHub's Markdown: numbers to the right, the best in bold, marks raised, notes below.
+
+        digits: decimals of numbers. percent: multiply numbers by 100, in all columns of fractions or in the columns
+        that are named; whole numbers and p values stay. caption: a line above the table.
+        """
         align = ["---:" if numeric else "---" for numeric in self._numeric()]
-        body = [[self._markdown(r, c) for c in range(len(self.columns))] for r in range(len(self.rows))]
-        lines = [[markdown_text(name) for name in self.columns], align, *body]
+        best, second = self.best_cells(digits)
+        lines = [[markdown_text(name) for name in self.columns], align]
+        for r, texts in enumerate(self._texts(digits, percent)):
+            line = []
+            for c, text in enumerate(texts):
+                cell = self.rows[r][c]
+                text = str(cell) if isinstance(cell, Markdown) else markdown_text(text)
+                text = f"**{text}**" if (r, c) in best else f"<u>{text}</u>" if (r, c) in second else text
+                mark = self.marks.get((r, c))
+                line.append(f"{text}<sup>{mark}</sup>" if mark else text)
+            lines.append(line)
+        title = f"{markdown_text(caption)}\n\n" if caption else ""
         notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
-        return "".join("| " + " | ".join(line) + " |\n" for line in lines) + notes
+        return title + "".join("| " + " | ".join(line) + " |\n" for line in lines) + notes
 
-    def _markdown(self, row: int, column: int) -> str:
-        cell = self.rows[row][column]
-        text = str(cell) if isinstance(cell, Markdown) else markdown_text(_short(cell))
-        text = f"**{text}**" if (row, column) in self.bold else text
-        mark = self.marks.get((row, column))
-        return f"{text}<sup>{mark}</sup>" if mark else text
+    def to_latex(
+        self,
+        *,
+        digits: int = DIGITS,
+        percent: bool | Collection[str] = False,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        r"""Return a booktabs tabular: numbers to the right, the best in bold, marks raised, notes below.
 
-    def to_latex(self) -> str:
-        r"""A booktabs tabular: numbers to the right, the best in bold, marks raised, notes below.
+        digits, percent: as for `to_markdown`. caption, label: with either of them, the tabular stands in a table that
+        floats.
 
-        >>> print(Table(("system", "AP"), (("a_b", 0.25), ("c", -0.5))).with_best().to_latex(), end="")
+        >>> print(Table(("system", "AP"), (("a_b", 0.25), ("c", -0.5))).with_best().to_latex(digits=2), end="")
         % \usepackage{booktabs}
         \begin{tabular}{lr}
         \toprule
         system & AP \\
         \midrule
-        a\_b & \textbf{0.2500} \\
-        c & $-$0.5000 \\
+        a\_b & \textbf{0.25} \\
+        c & $-$0.50 \\
         \bottomrule
         \end{tabular}
         """
         align = "".join("r" if numeric else "l" for numeric in self._numeric())
-        body = [[self._latex(r, c) for c in range(len(self.columns))] for r in range(len(self.rows))]
+        best, second = self.best_cells(digits)
+        body = [
+            [self._latex(r, c, text, best, second) for c, text in enumerate(texts)]
+            for r, texts in enumerate(self._texts(digits, percent))
+        ]
         width = len(self.columns)
         lines = [
-            r"% \usepackage{booktabs}",
             rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
             _latex_row([_latex(name) for name in self.columns]),
@@ -209,19 +290,41 @@ class Table(Record):
             *(_latex_row([rf"\multicolumn{{{width}}}{{l}}{{\footnotesize {_latex(note)}}}"]) for note in self.notes),
             r"\end{tabular}",
         ]
-        return "\n".join(lines) + "\n"
+        if caption or label:
+            named = [rf"\caption{{{_latex(caption)}}}"] if caption else []
+            named += [rf"\label{{{label}}}"] if label else []
+            lines = [r"\begin{table}", r"\centering", *named, *lines, r"\end{table}"]
+        return "\n".join([r"% \usepackage{booktabs}", *lines]) + "\n"
 
-    def _latex(self, row: int, column: int) -> str:
-        cell = self.rows[row][column]
-        text = _latex(_short(cell))
-        if _is_figure(cell):
+    def _latex(
+        self,
+        row: int,
+        column: int,
+        text: str,
+        best: frozenset[tuple[int, int]],
+        second: frozenset[tuple[int, int]],
+    ) -> str:
+        text = _latex(text)
+        if _is_figure(self.rows[row][column]):
             text = text.replace("-", "$-$", 1) if text.startswith("-") else text
-        text = rf"\textbf{{{text}}}" if (row, column) in self.bold else text
+        if (row, column) in best:
+            text = rf"\textbf{{{text}}}"
+        elif (row, column) in second:
+            text = rf"\underline{{{text}}}"
         mark = self.marks.get((row, column))
         if not mark:
             return text
         raised = _LATEX_MARKS.get(mark) or rf"\mathrm{{{''.join(_LATEX_MARKS.get(each, each) for each in mark)}}}"
         return f"{text}$^{{{raised}}}$"
+
+    def _texts(self, digits: int, percent: bool | Collection[str]) -> Iterator[list[str]]:
+        """Yield the cells of each row as people read them."""
+        named: Collection[str] = self.columns if percent is True else percent or ()
+        for name in named:
+            place_of("column", name, self.columns)
+        times_100 = [name in named for name in self.columns]
+        for row in self.rows:
+            yield [_short(cell, digits, hundred) for cell, hundred in zip(row, times_100, strict=True)]
 
     def _numeric(self) -> list[bool]:
         """Whether each column holds numbers only."""
@@ -230,10 +333,23 @@ class Table(Record):
             for i in range(len(self.columns))
         ]
 
-    def to_pandas(self) -> Any:
-        return load("pandas", extra="frames", what="frames").DataFrame(
-            {name: self.column(name) for name in self.columns}
-        )
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table as a pandas frame."""
+        return load("pandas", extra="frames", what="frames").DataFrame({name: self[name] for name in self.columns})
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table as a polars frame. A column that has text and numbers becomes text."""
+        columns = {name: self[name] for name in self.columns}
+        return load("polars", extra="frames", what="frames").DataFrame(columns, strict=False)
+
+    def to_arrow(self) -> pa.Table:
+        """Return the table as a pyarrow table. A column that has text and numbers becomes text."""
+        arrow = load("pyarrow", extra="frames", what="frames")
+        return arrow.table({name: arrow.array(_one_type(self[name])) for name in self.columns})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the table to any library that reads Arrow, such as polars and DuckDB."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -246,17 +362,18 @@ class Table(Record):
         return html_page([("", self)])
 
     def _repr_html_(self) -> str:
-        """For notebooks: numbers to the right, the best in bold, marks raised, notes below."""
+        """Return what notebooks show: numbers to the right, the best in bold, marks raised, notes below."""
         from html import escape
 
         side = [f' style="text-align: {"right" if numeric else "left"}"' for numeric in self._numeric()]
         head = "".join(f"<th{at}>{escape(name)}</th>" for at, name in zip(side, self.columns, strict=True))
+        best, second = self.best_cells()
         lines = []
         for r, row in enumerate(self.rows):
             cells = []
             for c, cell in enumerate(row):
                 text = escape(_short(cell))
-                text = f"<b>{text}</b>" if (r, c) in self.bold else text
+                text = f"<b>{text}</b>" if (r, c) in best else f"<u>{text}</u>" if (r, c) in second else text
                 mark = self.marks.get((r, c))
                 cells.append(f"<td{side[c]}>{text}{f'<sup>{escape(mark)}</sup>' if mark else ''}</td>")
             lines.append("<tr>" + "".join(cells) + "</tr>")
@@ -284,14 +401,30 @@ def _exact(cell: Cell) -> str:
     return repr(float(cell)) if isinstance(cell, float) else str(cell)
 
 
-def _short(cell: Cell) -> str:
-    if cell is None:
+def _short(cell: Cell, digits: int = DIGITS, percent: bool = False) -> str:
+    """Return a cell as people read it. P values have four decimals and are no percentages."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
-    if isinstance(cell, PValue) and cell < LEAST_P:
-        return f"<{LEAST_P:.4f}"
+    if isinstance(cell, PValue):
+        return f"<{LEAST_P:.4f}" if cell < LEAST_P else four_digits(cell)
     if isinstance(cell, float):
-        return "" if math.isnan(cell) else four_digits(cell)
+        return four_digits(100 * cell if percent else cell, f".{digits}f")
     return str(cell)
+
+
+def _alike(figures: Mapping[int, float], which: str, digits: int) -> set[int]:
+    """Return the rows of the largest or smallest figure, and of figures that print like it."""
+    extreme = (min if which == "smallest" else max)(figures.values(), default=0.0)
+    return {row for row, figure in figures.items() if _short(figure, digits) == _short(extreme, digits)}
+
+
+def _one_type(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return cells that Arrow can keep in one column: numbers, or text where some cells are text."""
+    if any(isinstance(cell, str) for cell in cells):
+        return [None if cell is None else cell if isinstance(cell, str) else _exact(cell) for cell in cells]
+    if any(isinstance(cell, float) for cell in cells):
+        return [None if cell is None else float(cell) for cell in cells]
+    return cells
 
 
 def four_digits(value: float, format: str = ".4f") -> str:
@@ -341,15 +474,17 @@ th, td {{ padding: .2em .8em; border-bottom: 1px solid #ddd }} thead th {{ borde
 """
 
 
-def html_page(tables: Sequence[tuple[str, Table]]) -> str:
-    """One page with some tables, each below its title."""
+def html_page(tables: Sequence[tuple[str, Table]], title: str = "", summary: str = "") -> str:
+    """Return one page with some tables, each below its name. The summary stands before them."""
     from html import escape
 
-    titles = [escape(visible(title)) for title, _ in tables]
-    heads = [f"<h2>{title}</h2>\n" if title else "" for title in titles]
+    names = [escape(visible(name)) for name, _ in tables]
+    heads = [f"<h2>{name}</h2>\n" if name else "" for name in names]
     body = "\n".join(head + table._repr_html_() for head, (_, table) in zip(heads, tables, strict=True))
+    if title:
+        body = f"<h1>{escape(visible(title))}</h1>\n<p>{escape(visible(summary))}</p>\n{body}"
     body = body.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return _PAGE.format(title=titles[0] or "Calipers", body=body)
+    return _PAGE.format(title=escape(visible(title)) or names[0] or "Calipers", body=body)
 
 
 class Markdown(str):

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from calipers.checks import check_choice, check_level, check_seed, check_whole
+from calipers.collection.query_facts import QueryWeights
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
@@ -26,7 +27,8 @@ from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores, all_equal, order_of
 from calipers.results.tables import Table
 from calipers.stats.row_ranks import times_drawn
-from calipers.stats.significance import SEED
+from calipers.stats.significance import SEED, Settings
+from calipers.stats.weighted import weighted_bootstrap
 
 METHODS = ("auto", "t", "logit", "bca")
 NAMED = 5  # systems that a note names
@@ -62,13 +64,21 @@ def range_of(measure: Measure) -> Range | None:
 
 
 def mean_intervals(
-    scores: ScoresLike, level: float = 0.95, method: str = "auto", *, samples: int = SAMPLES, seed: int = SEED
+    scores: ScoresLike,
+    level: float = 0.95,
+    method: str = "auto",
+    *,
+    query_weights: QueryWeights | None = None,
+    samples: int = SAMPLES,
+    seed: int = SEED,
 ) -> tuple[Table, Table]:
     """Return the lower and upper ends of a confidence interval of each mean: `auto`, `t`, `logit` or `bca`.
 
     Fewer than two scores, and scores that are all equal, have no interval (NaN); notes of the tables name the latter. A
     measure whose range is not known (DCG, counts, scores under a name that is not a measure's) has Student's
-    interval, or with `bca` the bootstrap's. samples, seed: of `bca`.
+    interval, or with `bca` the bootstrap's. samples, seed: of the bootstrap.
+    query_weights: {query: weight} or a file, for weighted means. Their interval is the studentised bootstrap's, which
+    draws queries together with their weights (`calipers.stats.weighted`); the other methods refuse weights.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.0, 0.0, 0.0, 0.1]], systems=["weak"], measure="AP")
@@ -81,12 +91,20 @@ def mean_intervals(
     level, seed, samples = check_level(level), check_seed(seed), check_whole("samples", samples)
     method = check_choice("interval", method, METHODS)
     in_order = order_of(scores.queries)  # of their names, over which samples are drawn
-    ends = np.array([
-        _bca(values[:, in_order], level, samples, seed)
-        if method == "bca"
-        else _students(values, level, method, range_of_scores(scores, m))
-        for m, values in enumerate(scores.values)
-    ])  # fmt: skip
+    if query_weights is not None:
+        if method != "auto":
+            raise CalipersError(f"the interval '{method}' treats all queries alike and takes no weights; use auto")
+        method = "weighted bootstrap"
+        weights = scores.weights(query_weights)[in_order]
+        settings = Settings(level, samples, seed)
+        ends = np.array([_weighted(values[:, in_order], weights, settings) for values in scores.values])
+    else:
+        ends = np.array([
+            _bca(values[:, in_order], level, samples, seed)
+            if method == "bca"
+            else _students(values, level, method, range_of_scores(scores, m))
+            for m, values in enumerate(scores.values)
+        ])  # fmt: skip
     about = {**scores.metadata, "interval": method}
     rows = [tuple((s, *ends[:, end, i].tolist()) for i, s in enumerate(scores.systems)) for end in (0, 1)]
     notes = _constant(scores)
@@ -150,6 +168,15 @@ def ends_of_means(mean: Floats, error: Floats, n: Ints, level: float, method: st
         ends = lowest + (highest - lowest) * expit(np.array([logit(share) - reach, logit(share) + reach]))
     inside = (plain[0] >= lowest) & (plain[1] <= highest) & (method == "auto")
     return np.where(enough, np.where(inside, plain, ends), np.nan)
+
+
+def _weighted(values: Floats, weights: Floats, settings: Settings) -> Floats:
+    """Return the interval of each weighted mean, as that of its difference from 0. NaN where all scores are equal."""
+    systems = len(values)
+    with_zeros = np.vstack([values, np.zeros_like(values[:1])])
+    found = weighted_bootstrap(with_zeros, np.arange(systems), np.full(systems, systems), settings, weights=weights)
+    ends = np.array([found.low, found.high])
+    return np.where(ends[0] < ends[1], ends, np.nan)
 
 
 def _bca(values: Floats, level: float, samples: int, seed: int) -> Floats:

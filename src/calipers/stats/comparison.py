@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from calipers.checks import Samples, check_alpha, check_level, check_number, check_samples, check_seed
+from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
-from calipers.extras import load
 from calipers.lists import Floats, Ints
-from calipers.plurals import counted, verb
+from calipers.plurals import counted, plural_of, verb
+from calipers.results.query_groups import stacked
+from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores, means, order_of
 from calipers.results.tables import PValue, Table
@@ -35,6 +37,7 @@ from calipers.stats.significance import (
     test_name,
 )
 from calipers.stats.significance import TESTS as PAIRWISE
+from calipers.stats.weighted import WEIGHTED_TESTS, check_weighted
 
 # Those of all pairs, and those that only a comparison can make.
 TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.bayes}
@@ -58,6 +61,8 @@ def compare(
     effect: str = "d",
     equivalence: float | None = None,
     rope: float | None = None,
+    query_groups: QueryGroups | None = None,
+    query_weights: QueryWeights | None = None,
     warn: bool = True,
 ) -> Comparison:
     """Test every pair of systems, or every system against a baseline, under each measure.
@@ -75,6 +80,9 @@ def compare(
         differ significantly, are `different`, all others `undecided`. The level is then 1 - 2 alpha where not given, so
         that systems are equal exactly where the interval is inside the margin (before the correction).
     rope: half the width of the region of practical equivalence of `bayes`, 0.01 where not given.
+    query_groups: {query: group} or a file. Each group is compared as well (`Comparison.groups`), and its p values are
+        corrected over all pairs and groups of a measure.
+    query_weights: {query: weight} or a file, for weighted means. Only `bootstrap` and `randomization` take weights.
 
     warn: give one CalipersWarning with what `calipers compare` warns of: queries left out, and significant pairs that
         one query decides. `Comparison.notes` has it in any case.
@@ -95,19 +103,15 @@ def compare(
         correct = "none"
     baselines = baseline_names(baseline)
     scores.refuse_ambiguous(baselines)
-    if name == "dunnett" and len(baselines) != 1:
-        raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
-    if equivalence is not None and name != "t":
-        raise CalipersError(f"equivalence is shown by t tests, not by the test '{name}'; bayes has a rope instead")
-    if rope is not None and name != "bayes":
-        raise CalipersError(f"a rope is for the test bayes, not for the test '{name}'")
+    _check_method(name, size, baselines, equivalence, rope, weighted=query_weights is not None)
+    weights = None if query_weights is None else scores.weights(query_weights)
     rope = bayesian.DEFAULT_ROPE if rope is None else check_number("rope", rope, least=0)
     alpha, seed = check_alpha(alpha), check_seed(seed)
     samples = None if samples is None else check_samples(samples)
     if len(scores.systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): nothing to compare it with")
     if len(scores.queries) < 2:
-        raise CalipersError("there are fewer than two queries: no test can be made")
+        raise CalipersError(f"there are fewer than two {plural_of(scores.unit)}: no test can be made")
     if level is None:
         level = 1 - alpha if equivalence is None else max(1 - 2 * alpha, 1e-9)
     level = check_level(level)
@@ -118,7 +122,10 @@ def compare(
         chosen = samples_for(name, tests, len(scores.queries), alpha) if samples is None else samples
     settings = Settings(level, chosen, seed, rope)
     place = np.argsort(order_of(scores.systems))  # in the order of names, over which samples are drawn
-    outcomes = [TESTS[name](values, place[a], place[b], settings) for values in scores.by_name().values]
+    run_test = TESTS[name]
+    if weights is not None:
+        run_test = partial(WEIGHTED_TESTS[name], weights=weights[order_of(scores.queries)])
+    outcomes = [run_test(values, place[a], place[b], settings) for values in scores.by_name().values]
     if size != "d":
         found = (EFFECTS[size](values, a, b) for values in scores.values)
         outcomes = [replace(outcome, effect=each) for outcome, each in zip(outcomes, found, strict=True)]
@@ -142,7 +149,7 @@ def compare(
         b=b,
         outcomes=tuple(outcomes),
         p_adjusted=CORRECTIONS[correct](p),
-        means=means(scores.values),
+        means=means(scores.values) if weights is None else scores.weighted_means(weights),
         alpha=alpha,
         metadata={
             "test": name,
@@ -151,6 +158,7 @@ def compare(
             "alpha": alpha,
             "level": level,
             "queries": len(scores.queries),
+            **({"unit": scores.unit} if scores.unit != "query" else {}),
             "like": scores.metadata.get("like"),
             "exactness": scores.metadata.get("exactness", {}),
             "standard_error": scores.errors,
@@ -159,12 +167,55 @@ def compare(
             **({"effect": size} if size != "d" else {}),
             **({"equivalence": equivalence} if equivalence is not None else {}),
             **({"rope": rope} if name == "bayes" else {}),
+            **({"weighted": True} if weights is not None else {}),
         },
         scores=scores,
     )
+    if query_groups is not None:
+        compared = replace(
+            compared,
+            groups=_by_group(
+                scores.by(query_groups), "none" if name == "bayes" else correction_name(correction),
+                test=test, baseline=baseline, alpha=alpha, level=level, samples=samples, seed=seed, effect=effect,
+                equivalence=equivalence, rope=rope if name == "bayes" else None, query_weights=query_weights,
+            ),
+        )  # fmt: skip
     if warn:
         warn_user(compared.notes)
     return compared
+
+
+def _check_method(
+    test: str, effect: str, baselines: Sequence[str], equivalence: float | None, rope: float | None, weighted: bool
+) -> None:
+    """Refuse options that do not belong together."""
+    if test == "dunnett" and len(baselines) != 1:
+        raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
+    if equivalence is not None and test != "t":
+        raise CalipersError(f"equivalence is shown by t tests, not by the test '{test}'; bayes has a rope instead")
+    if rope is not None and test != "bayes":
+        raise CalipersError(f"a rope is for the test bayes, not for the test '{test}'")
+    if weighted:
+        check_weighted(test)
+        if effect != "d":
+            raise CalipersError(f"the effect size '{effect}' takes no weights; use d")
+
+
+def _by_group(groups: Mapping[str, Scores], correction: str, **method: Any) -> dict[str, Comparison]:
+    """Compare the systems on each group of queries, and correct the p values over all pairs and groups."""
+    found = {
+        group: compare(scores, correction=None, warn=False, **method)
+        for group, scores in groups.items()
+        if len(scores.queries) > 1
+    }
+    if not found:
+        return {}
+    adjusted = CORRECTIONS[correction](np.concatenate([each.p for each in found.values()], axis=1))
+    parts = np.split(adjusted, len(found), axis=1)
+    return {
+        group: replace(each, p_adjusted=p, metadata={**each.metadata, "correction": correction})
+        for (group, each), p in zip(found.items(), parts, strict=True)
+    }
 
 
 def equivalence(
@@ -208,8 +259,8 @@ def pairs_of(systems: Sequence[str], baseline: str | Sequence[str] | None) -> tu
     return a, b
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """The outcome of a test for each pair under each measure."""
 
     measures: tuple[str, ...]
@@ -221,21 +272,25 @@ class Comparison:
     means: Floats  # [measure, system]
     alpha: float = 0.05
     metadata: dict[str, Any] = field(default_factory=dict)
-    scores: Scores | None = field(default=None, repr=False)  # what was compared
+    scores: Scores | None = None  # what was compared
+    groups: Mapping[str, Comparison] = field(default_factory=dict)  # the same for each group of queries
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Sentences about queries that pairs lack, too few samples, and pairs that one query decides."""
         from calipers.stats.leave_one_out import influence, influence_warnings
 
+        unit = self.metadata.get("unit", "query")
         lacking = [
-            f"{incomplete} of {counted(pairs, 'pair')} {verb(incomplete, 'misses', 'miss')} queries under {measure}, "
-            "which are undefined for one of the systems "
+            f"{incomplete} of {counted(pairs, 'pair')} {verb(incomplete, 'misses', 'miss')} {plural_of(unit)} under "
+            f"{measure}, which are undefined for one of the systems "
             f"(the fewest have {fewest} of {self.metadata['queries']}); left out pairwise"
             for measure, incomplete, fewest, pairs in self._incomplete()
             if incomplete
         ]
-        decided = [] if self.scores is None else influence_warnings(influence(self.scores, self), self)
+        decided = []
+        if self.scores is not None and "weighted" not in self.metadata:
+            decided = influence_warnings(influence(self.scores, self), self, unit)
         return (*lacking, *self._too_few_samples(), *decided)
 
     def _too_few_samples(self) -> list[str]:
@@ -302,10 +357,43 @@ class Comparison:
             for measure, outcome in zip(self.measures, self.outcomes, strict=True)
         ]
 
+    @property
+    def title(self) -> str:
+        """The number of pairs, and how they were tested."""
+        about = self.metadata
+        sampled = ""
+        if about.get("samples") == "all":
+            sampled = ", all samples enumerated"
+        elif "samples" in about:
+            sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}"
+        corrected = "" if about["correction"] == "none" else f", corrected by {about['correction']}"
+        within = f", rope {about['rope']:g}" if "rope" in about else ""
+        pairs = counted(len(self.a), "pair")
+        return f"{pairs}, {about['test']} test{within}{sampled}{corrected}, alpha {self.alpha:g}"
+
+    @property
+    def summary(self) -> str:
+        """Who beats whom and by how much, under the first two measures."""
+        return in_short(self.conclusions())
+
+    def conclusions(self) -> list[str]:
+        """Return one sentence per measure: who beats whom and by how much; then one about equivalence."""
+        from calipers.stats.conclusions import conclusions
+
+        return conclusions(self)
+
     # -- tables ------------------------------------------------------------------------------------
 
-    def table(self) -> Table:
-        """One row per measure and pair."""
+    def tables(self) -> Tables:
+        """Return the pairs, and for each measure who beats how many others and who beats whom."""
+        makers = {"pairs": self._pairs}
+        makers |= {"groups": self.group_table} if self.groups else {}
+        makers |= {f"wins-{name}": partial(self.wins, name) for name in self.measures}
+        makers |= {f"matrix-{name}": partial(self.matrix, name) for name in self.measures}
+        return Tables(makers)
+
+    def _pairs(self) -> Table:
+        """Return one row per measure and pair."""
         columns = self._columns()
         for name in P_VALUES.intersection(self.columns):
             columns[name] = [PValue(p) for p in columns[name]]
@@ -319,6 +407,12 @@ class Comparison:
             marks=marks,
             notes=(f"*: {'' if bayes else 'significant, '}{meaning}.",) if marks else (),
         )
+
+    def group_table(self) -> Table:
+        """One row per group of queries, measure and pair. p_adjusted is corrected over all groups."""
+        if not self.groups:
+            raise CalipersError("the systems were not compared by groups of queries, or no group has two queries")
+        return stacked(("group",), {(group,): compared.table() for group, compared in self.groups.items()})
 
     def wins(self, measure: str | None = None) -> Table:
         """The systems by their means: how many others each beats and is beaten by, and its letters.
@@ -350,41 +444,6 @@ class Comparison:
             for s in order
         ]
         return Table(("system", *(self.systems[t] for t in order)), tuple(rows), self.metadata)
-
-    def conclusions(self) -> list[str]:
-        """One sentence per measure: who beats whom and by how much."""
-        from calipers.stats.conclusions import conclusions
-
-        return conclusions(self)
-
-    def to_csv(self) -> str:
-        return self.table().to_csv()
-
-    def to_pandas(self) -> Any:
-        """A pandas frame, one row per measure and pair: measure, system_a, system_b, difference, low, high, p, ..."""
-        return load("pandas", extra="frames", what="frames").DataFrame(self._columns(), columns=list(self.columns))
-
-    def to_polars(self) -> Any:
-        """A polars frame of the same form."""
-        columns = self._columns()
-        return load("polars", extra="frames", what="frames").DataFrame({name: columns[name] for name in self.columns})
-
-    def __repr__(self) -> str:
-        about = self.metadata
-        head = (
-            f"<Comparison: {counted(len(self.a), 'pair')} x {counted(len(self.measures), 'measure')}, {about['test']} "
-            "test"
-        )
-        head += "" if about["correction"] == "none" else f", {about['correction']}"
-        counts = ", ".join(
-            f"{name}: {count}" for name, count in zip(self.measures, self.significant.sum(axis=1).tolist(), strict=True)
-        )
-        return f"{head}; significant at {self.alpha:g}: {counts}>"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<p>{escape(repr(self))}</p>" + "".join(self.wins(name)._repr_html_() for name in self.measures)
 
     # -- pieces ------------------------------------------------------------------------------------
 

@@ -19,13 +19,26 @@ _TOGETHER = {"tukey": "Tukey's HSD", "dunnett": "Dunnett"}  # tests that need no
 def conclusions(compared: Comparison) -> list[str]:
     """One sentence per measure: who beats whom and by how much, or how many pairs differ and the clearest of them.
 
+    Differences have the sign that they have in the table of pairs.
+
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
     >>> conclusions(cal.compare(scores))
     ['new beats old by 0.397 [0.382, 0.411], p < 0.0001, Holm']
     """
     several = len(compared.measures) > 1
-    return [(f"{name}: " if several else "") + _conclusion(compared, m) for m, name in enumerate(compared.measures)]
+    found = [(f"{name}: " if several else "") + _conclusion(compared, m) for m, name in enumerate(compared.measures)]
+    return found + ([_equivalence(compared)] if "equivalence" in compared.metadata else [])
+
+
+def _equivalence(compared: Comparison) -> str:
+    """Return how many pairs are different, equal within the margin, or undecided."""
+    verdicts = [verdict for row in compared.verdicts for verdict in row]
+    about = compared.metadata
+    return (
+        f"two one-sided t tests: {verdicts.count('different')} different, {verdicts.count('equal')} equal within "
+        f"{about['equivalence']:g}, {verdicts.count('undecided')} undecided; {about['level']:.4g} intervals"
+    )
 
 
 def _conclusion(compared: Comparison, m: int) -> str:
@@ -34,7 +47,8 @@ def _conclusion(compared: Comparison, m: int) -> str:
     pairs, found = len(difference), int(significant.sum())
     known = ~np.isnan(p)
     if not known.any():
-        return "no pair can be tested: the systems score the same, or no query is defined for two of them"
+        unit = compared.metadata.get("unit", "query")
+        return f"no pair can be tested: the systems score the same, or no {unit} is defined for two of them"
     clearest = int(np.lexsort((-np.abs(difference), np.where(known, p, np.inf)))[0])
     sentence = _pair(compared, m, clearest)
     if pairs == 1:
@@ -49,11 +63,10 @@ def _pair(compared: Comparison, m: int, pair: int) -> str:
     outcome = compared.outcomes[m]
     a, b = compared.pairs[pair]
     difference, low, high = (float(each[pair]) for each in (outcome.difference, outcome.low, outcome.high))
-    if compared.less_is_better(m):
-        difference, low, high = -difference, -high, -low
-    if difference < 0:
-        a, b, difference, low, high = b, a, -difference, -high, -low
-    verdict = f"{a} beats {b} by" if compared.significant[m, pair] else f"{a} does not differ significantly from {b}:"
+    verdict = f"{a} does not differ significantly from {b}:"
+    if compared.significant[m, pair]:
+        is_better = float(compared.improvement(m)[pair]) > 0
+        verdict = f"{a} is worse than {b}:" if not is_better else f"{a} beats {b}" + (" by" if difference > 0 else ":")
     return f"{verdict} {difference:.3f} [{low:.3f}, {high:.3f}]{_how(compared, m, pair)}"
 
 

@@ -20,7 +20,9 @@ import numpy as np
 from calipers.checks import check_alpha, check_number
 from calipers.errors import CalipersError, place_of
 from calipers.lists import Floats, Ints
+from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores
+from calipers.results.tables import PValue, Table
 from calipers.stats.differences import Differences, differences_of, joined, ratio
 
 VERDICTS = ("different", "equal", "undecided")
@@ -63,28 +65,58 @@ def check_margin(margin: float) -> float:
 
 
 @dataclass(frozen=True)
-class NonInferiority:
-    """Whether a system is worse than another by less than a margin."""
+class NonInferiorityTest:
+    """Whether a system is worse than another by less than a margin, under one measure."""
 
     measure: str
-    new: str
-    old: str
-    margin: float
     difference: float  # new - old
     low: float  # the lower end of the one-sided interval of the difference
     p: float  # of the hypothesis that the new system is worse by the margin or more
-    alpha: float
     n: int
+    holds: bool  # low is above minus the margin
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NonInferiority(Result):
+    """Whether a system is worse than another by less than a margin, under each measure."""
+
+    new: str
+    old: str
+    margin: float
+    alpha: float
+    tests: tuple[NonInferiorityTest, ...]
 
     @property
     def holds(self) -> bool:
-        return self.low > -self.margin
+        """Whether the new system is not inferior under any measure."""
+        return all(test.holds for test in self.tests)
+
+    @property
+    def title(self) -> str:
+        """The systems, the margin and alpha."""
+        return f"{self.new} against {self.old}: one-sided t test, margin {self.margin:g}, alpha {self.alpha:g}"
+
+    @property
+    def summary(self) -> str:
+        """The measures under which the new system is not worse than the old one by the margin."""
+        by = f"by {self.margin:g} or more" if self.margin else "at all"
+        shown = [test.measure for test in self.tests if test.holds]
+        open_ = [test.measure for test in self.tests if not test.holds]
+        said = [f"{self.new} is not worse than {self.old} {by} under {', '.join(shown)}."] if shown else []
+        said += [f"That is not shown under {', '.join(open_)}."] if shown and open_ else []
+        return " ".join(said) or f"It is not shown that {self.new} is not worse than {self.old} {by}."
+
+    def tables(self) -> Tables:
+        """Return the tests by measure."""
+        return Tables({"measures": self._measures})
+
+    def _measures(self) -> Table:
+        rows = [(t.measure, t.difference, t.low, PValue(t.p), t.n, t.holds) for t in self.tests]
+        return Table(("measure", "difference", "low", "p", "n", "holds"), tuple(rows))
 
 
-def non_inferiority(
-    scores: ScoresLike, new: str, old: str, margin: float, *, alpha: float = 0.05
-) -> tuple[NonInferiority, ...]:
-    """Under each measure: is the new system worse than the old one by less than the margin?
+def non_inferiority(scores: ScoresLike, new: str, old: str, margin: float, *, alpha: float = 0.05) -> NonInferiority:
+    """Test under each measure whether the new system is worse than the old one by less than the margin.
 
         low = mean - t_{1-alpha, n-1} error > -margin
 
@@ -92,8 +124,8 @@ def non_inferiority(
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
-    >>> [found] = cal.non_inferiority(scores, "new", "old", margin=0.02)
-    >>> round(found.low, 4), found.holds
+    >>> found = cal.non_inferiority(scores, "new", "old", margin=0.02)
+    >>> round(found.tests[0].low, 4), found.holds
     (-0.0088, True)
     """
     scores = as_scores(scores)
@@ -109,5 +141,5 @@ def non_inferiority(
         mean, error, freedom = float(d.mean[0]), float(d.error[0]), int(d.n[0]) - 1
         p = stdtr(freedom, -float(ratio(np.array([mean + margin]), np.array([error]))[0]))
         low = float(non_inferiority_limits(values, a, b, alpha)[0])
-        found.append(NonInferiority(measure, new, old, margin, mean, low, float(p), alpha, freedom + 1))
-    return tuple(found)
+        found.append(NonInferiorityTest(measure, mean, low, float(p), freedom + 1, low > -margin))
+    return NonInferiority(new, old, margin, alpha, tuple(found))

@@ -25,7 +25,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.runs import Run
+from calipers.collection.runs import RenamedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunLike
 from calipers.errors import CalipersError, place_of
 from calipers.evaluation.evaluation import Measures, Policies, evaluate
@@ -33,8 +33,9 @@ from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.native.ids import encode
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, ShownAsTable, Table
+from calipers.results.tables import Cell, Table
 from calipers.stats.differences import Differences
 from calipers.stats.significance import student
 
@@ -47,8 +48,8 @@ PERSISTENCE = 0.95
 Pair = tuple[str, str]
 
 
-@dataclass(frozen=True, eq=False)
-class Reproducibility(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class Reproducibility(Result):
     """Similarity of a pair of runs and its reproduction; arrays are by measure."""
 
     original: Pair  # the advanced run and its baseline
@@ -64,7 +65,29 @@ class Reproducibility(ShownAsTable):
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what is to be known of the runs, as `evaluate` has it
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """The runs; the second of each pair is the baseline."""
+        original, reproduced = " over ".join(self.original), " over ".join(self.reproduced)
+        return f"original {original}, reproduced {reproduced}: the second is the baseline"
+
+    @property
+    def summary(self) -> str:
+        """How similar the rankings are, and how much of the improvement was reproduced under the first measure."""
+        rankings = (
+            f"The rankings of the advanced run and of the baseline agree with their originals by RBO "
+            f"{self.rbo[0]:.3f} and {self.rbo[1]:.3f}."
+        )
+        if not self.measures:
+            return rankings
+        effect = f"{self.measures[0]}: the reproduced improvement is {self.effect_ratio[0]:.3f} times the original one."
+        return effect if math.isnan(self.rbo[0]) else f"{rankings} {effect}"
+
+    def tables(self) -> Tables:
+        """Return the figures by measure."""
+        return Tables({"measures": self._measures})
+
+    def _measures(self) -> Table:
         """Return one row per measure; without judgments one row with tau, ktu and RBO alone."""
         rows: list[tuple[Cell, ...]] = [
             (
@@ -74,9 +97,6 @@ class Reproducibility(ShownAsTable):
             for m, name in enumerate(self.measures)
         ] or [("", *self.tau, *self.ktu, *self.rbo, *(math.nan,) * 6)]  # fmt: skip
         return Table(COLUMNS, tuple(rows), self.metadata)
-
-    def __repr__(self) -> str:
-        return f"<Reproducibility: {' over '.join(self.original)} as {' over '.join(self.reproduced)}>\n{self.table()}"
 
 
 def reproducibility(
@@ -106,7 +126,7 @@ def reproducibility(
     known = None if judgments is None else as_judgments(judgments)
     runs = [_opened(run) for run in (*original, *reproduced)]
     names = tuple(run.name for run in runs)
-    documents = [run.documents() for run in runs]
+    documents = [run.to_dict() for run in runs]
     rankings = [_rankings(each) for each in documents]
     found: dict[str, Any] = {
         "tau": tuple(_mean_over(documents[i], documents[i + 2], tau_of_ranks) for i in (0, 1)),
@@ -120,12 +140,12 @@ def reproducibility(
     return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
 
 
-def _told_apart(runs: Sequence[Run]) -> list[Renamed]:
+def _told_apart(runs: Sequence[Run]) -> list[RenamedRun]:
     """The four runs, under names that say which is meant where two have one name."""
     names = [run.name for run in runs]
     roles = ("original", "original baseline", "reproduced", "reproduced baseline")
     return [
-        Renamed(run, run.name if names.count(run.name) == 1 else f"{run.name}, {role}")
+        RenamedRun(run, run.name if names.count(run.name) == 1 else f"{run.name}, {role}")
         for run, role in zip(runs, roles, strict=True)
     ]
 
@@ -160,20 +180,6 @@ def _of_scores(scores: Scores, places: tuple[int, int, int, int]) -> dict[str, A
 def _opened(run: Any) -> Run:
     named = {"run": run} if isinstance(run, Mapping) else [run]
     return as_runs(named)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class Renamed:
-    """A run under another name: the four may share theirs."""
-
-    run: Run
-    name: str
-
-    def retrieved(self, *given: Any, **named: Any) -> Any:
-        return self.run.retrieved(*given, **named)
-
-    def documents(self) -> dict[str, dict[str, float]]:
-        return self.run.documents()
 
 
 def _rankings(documents: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:

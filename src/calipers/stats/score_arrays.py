@@ -29,7 +29,7 @@ def system_means(scores: Scores) -> dict[str, float]:
     >>> system_means(cal.as_scores([[0.25, 0.75], [0.0, 0.5]], systems=["new", "old"]))
     {'new': 0.5, 'old': 0.25}
     """
-    values = _one_measure(scores).mean().column(scores.measures[0])
+    values = _one_measure(scores).mean()[scores.measures[0]]
     return dict(zip(scores.systems, map(as_number, values), strict=True))
 
 

@@ -300,23 +300,23 @@ def _flips(queries: int, settings: Settings, at_once: int) -> Iterator[Floats]:
 def _bootstrap(differences: Differences, settings: Settings) -> Outcome:
     p = np.full(len(differences.n), np.nan)
     width = np.full(len(differences.n), np.nan)
-    for rows, queries in _groups(differences):
+    for rows, queries in pairs_by_queries(differences):
         n = len(queries)
         if n < 2:
             continue
-        counts, weight = _resamples(n, settings)
+        counts, weight = resamples_of(n, settings)
         step = max(1, 4 * SAMPLES_AT_ONCE // len(counts))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             centred = differences.centred[np.ix_(part, queries)]
             squared = _squared_students(counts, centred)
-            p[part], reached = _achieved(squared, weight, differences.student[part], 1 - settings.level)
+            p[part], reached = achieved(squared, weight, differences.student[part], 1 - settings.level)
             width[part] = reached * differences.error[part]
     return outcome_of(differences, p, width)
 
 
-def _groups(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs that share the same queries, and these queries. Mostly all pairs share all of them."""
+def pairs_by_queries(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the pairs that share the same queries, and these queries. Mostly all pairs share all of them."""
     if differences.shared.all():
         yield np.arange(len(differences.n)), np.arange(differences.shared.shape[1])
         return
@@ -327,7 +327,7 @@ def _groups(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
         yield rows, np.flatnonzero(differences.shared[rows[0]])
 
 
-def _resamples(n: int, settings: Settings) -> tuple[Floats, Floats | None]:
+def resamples_of(n: int, settings: Settings) -> tuple[Floats, Floats | None]:
     """Return how often each query is in each resample, and the probabilities of resamples that were enumerated."""
     if settings.samples == "all":
         if math.comb(2 * n - 1, n) > MOST_ENUMERATED // 20:
@@ -358,7 +358,7 @@ def _squared_students(counts: Floats, centred: Floats) -> Floats:
     return np.asarray(result)
 
 
-def _achieved(squared: Floats, weight: Floats | None, observed: Floats, alpha: float) -> tuple[Floats, Floats]:
+def achieved(squared: Floats, weight: Floats | None, observed: Floats, alpha: float) -> tuple[Floats, Floats]:
     """Return the p value of each pair, and the |t| above which it is below alpha (NaN if no |t| is large enough)."""
     with np.errstate(invalid="ignore"):
         reached = squared >= np.square(observed) * (1 - TIED)

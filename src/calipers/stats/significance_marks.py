@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.comparison import LETTERS, Comparison, baseline_names, compare
@@ -32,8 +33,8 @@ def marked(
     terminals: * says that a system differs significantly from the baseline, and the means say in which direction. With
     several baselines, each mark is followed by the number of its baseline, and a note lists the numbers. The correction
     is for all pairs of a system and a baseline together. Without a baseline, systems have letters, and the letters
-    beside a mean are those of the systems that it is significantly better than; more than 26 systems have none. The
-    best mean of each measure is in bold.
+    beside a mean are those of the systems that it is significantly better than; with more than 26 systems a note says
+    that there are no letters. The best mean of each measure is in bold.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -53,7 +54,10 @@ def marked(
             raise CalipersError("a baseline needs another system, and at least two queries")
         return table
     if not baselines and len(scores.systems) > MOST:
-        return table
+        why = (
+            f"No letters of significance: {counted(len(scores.systems), 'system')}, and letters are for {MOST} at most."
+        )
+        return table.changed(notes=(f"{why} Name a baseline to have marks.",))
     found = compare(scores, test, correction, baselines, alpha=alpha, warn=False)
     about = f"({NAMES.get(test, test)}, {found.metadata['correction']}, p < {alpha:g})"
     if baselines:
@@ -66,13 +70,11 @@ def marked(
             sentence = f"{differs} significantly from {of_baselines} {about}."
         return table.changed(marks=marks, notes=(sentence,))
     rows: list[tuple[Cell, ...]] = [(LETTERS[s], *row) for s, row in enumerate(table.rows)]
-    return Table(
-        ("", *table.columns),
-        tuple(rows),
-        table.metadata,
-        frozenset((row, column + 1) for row, column in table.bold),
-        {(row, column + 1): mark for (row, column), mark in _letters(found).items()},
-        (f"Letters: significantly better than these systems {about}.",),
+    return table.changed(
+        columns=("", *table.columns),
+        rows=tuple(rows),
+        marks={(row, column + 1): mark for (row, column), mark in _letters(found).items()},
+        notes=(f"Letters: significantly better than these systems {about}.",),
     )
 
 

@@ -1,22 +1,25 @@
-"""Measures of summaries and answers, their bounds, and their agreement with human judgments.
+"""Measures of summaries, translations and answers, their bounds, and their agreement with human judgments.
 
 Feng, Upper and expected value normalization for evaluating information retrieval and text generation systems,
 Auburn University 2023, chapters 8 and 9.
 """
 
-from importlib import import_module as _import
+from calipers.lazy_names import lazy_names
 
 _HOMES = {
+    "evaluation": ("Evaluation", "evaluate_texts"),
     "rouge_scores": ("References", "Score", "rouge"),
     "random_summaries": ("Chances", "ExpectedRouge", "expected_rouge"),
-    "summaries": ("Document", "Summaries"),
-    "summary_files": ("read_parallel_summaries", "read_summaries"),
+    "collection": ("Document", "TextCollection"),
+    "text_files": ("as_collection", "parallel_texts"),
     "answer_measures": ("citation_support", "exact_match", "nugget_recall", "token_f1"),
     "answer_retrieval": ("retrieval_scores",),
     "answer_judgments": ("AnswerJudgments", "Citation", "Nugget", "Statement"),
-    "options": ("CHANCES", "Keywords", "TextOptions", "UPPER"),
-    "scoring": ("TextScores", "bounded", "evaluate_summaries"),
+    "options": ("CHANCES", "TextOptions", "UPPER"),
+    "scoring": ("bounded",),
+    "sacrebleu_measures": ("corpus_scores",),
     "registry": ("Context", "Expectation", "Scorer", "TextDeclaration", "TextTask", "measure"),
+    "cards": ("text_measure_card",),
     "encoder": ("Encoder",),
     "expected_text": ("expected_summary",),
     "bertscore": ("Matcher", "bert_score", "matcher"),
@@ -35,6 +38,7 @@ _HOMES = {
     "measure_tests": ("MeasureTest", "permutation_test", "williams", "williams_test"),
     "meta_evaluation": ("TextMetaEvaluation",),
     "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
+    "report_page": ("write_text_report",),
     "bounded_scores": ("Progress",),
     "caches": ("ScoreCache",),
     "charts": ("correlation_chart", "profile_chart"),
@@ -42,18 +46,8 @@ _HOMES = {
     "random_texts": ("RandomTexts",),
     "tokens": ("unicode_words",),
 }
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [*_HOME]
-
-
-def __getattr__(name: str) -> object:
-    """Load a name when it is first used, so that ROUGE does not load torch."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'calipers.text' has no attribute '{name}'")
-    value = getattr(_import(f"calipers.text.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__all__ = [name for names in _HOMES.values() for name in names]
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,8 @@
 
     nuggets      [{text, importance: vital | okay, assignment: support | partial_support | not_support}, ...]
     statements   [{text, citations: [{document, support: full | partial | none}, ...]}, ...]
-    retrieved    [document, ...], best first
+    retrieved    [document, ...], best first; a document is an id, or an object {id, text}
+    passages     [text, ...], best first: the texts of the retrieved documents
 
 Support is a word or a number from 0 to 1; a nugget may have a `weight` of its own. The first layout is that of the
 assignments of the AutoNuggetizer.
@@ -61,23 +62,45 @@ class AnswerJudgments:
     nuggets: tuple[Nugget, ...] | None = None
     statements: tuple[Statement, ...] | None = None
     retrieved: tuple[str, ...] | None = None
+    passages: tuple[str, ...] | None = None  # the texts that the answer was made from, best first
 
     def __bool__(self) -> bool:
-        return any(part is not None for part in (self.nuggets, self.statements, self.retrieved))
+        return any(part is not None for part in (self.nuggets, self.statements, self.retrieved, self.passages))
 
 
-def answer_judgments(nuggets: Any, statements: Any, retrieved: Any) -> AnswerJudgments:
+def answer_judgments(nuggets: Any, statements: Any, retrieved: Any, passages: Any = None) -> AnswerJudgments:
     """Return the judgments of an answer from parsed JSON. None stands for a missing field.
 
     >>> answer_judgments([{"text": "born in 1912", "importance": "vital", "assignment": "partial_support"}], None, None)
     AnswerJudgments(nuggets=(Nugget(text='born in 1912', support=0.5, importance='vital', weight=None),), \
-statements=None, retrieved=None)
+statements=None, retrieved=None, passages=None)
     """
     return AnswerJudgments(
         None if nuggets is None else tuple(_nugget(each) for each in _list("nuggets", nuggets)),
         None if statements is None else tuple(_statement(each) for each in _list("statements", statements)),
         None if retrieved is None else _documents(_list("retrieved", retrieved)),
+        None if passages is None else tuple(_passage(each) for each in _list("passages", passages)),
     )
+
+
+def passages_of(retrieved: Any, passages: Any) -> dict[str, str]:
+    """Return the texts of retrieved documents by id: from `text` of the documents, or from a list beside the ids.
+
+    >>> passages_of([{"id": "d1", "text": "Ulm is a city."}], None), passages_of(["d1"], ["Ulm is a city."])
+    ({'d1': 'Ulm is a city.'}, {'d1': 'Ulm is a city.'})
+    """
+    ids = retrieved if isinstance(retrieved, list) else []
+    found = {_citation(each).document: each["text"] for each in ids if isinstance(each, dict) and "text" in each}
+    if isinstance(passages, list) and len(passages) == len(ids):
+        found |= {_citation(id).document: _passage(text) for id, text in zip(ids, passages, strict=True)}
+    return found
+
+
+def _passage(given: Any) -> str:
+    text = given.get("text") if isinstance(given, dict) else given
+    if not isinstance(text, str):
+        raise CalipersError("a passage is not text")
+    return text
 
 
 def text_of(statements: Any) -> str | None:
@@ -148,7 +171,7 @@ def _documents(given: list[Any]) -> tuple[str, ...]:
     found = tuple(_citation(each).document for each in given)
     if len({*found}) < len(found):
         twice = next(each for place, each in enumerate(found) if each in found[:place])
-        raise CalipersError(f"the document '{twice}' is there twice")
+        raise CalipersError(f"the document '{twice}' is listed twice")
     return found
 
 

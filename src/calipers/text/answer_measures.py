@@ -9,7 +9,8 @@
                         a statement without citation has none
     CitationF1          the harmonic mean of both
 
-SQuAD's normalisation: lower case, no punctuation (that of ASCII), no articles (a, an, the), single blanks.
+SQuAD's normalisation: lower case, no punctuation (of ASCII, Chinese and Japanese), no articles (a, an, the), single
+spaces. F1 takes each letter as a word in scripts that put no space between words, such as Chinese or Thai.
 
 An answer whose list of nuggets or statements is empty scores 0, so that a question without an answer cannot raise a
 mean. The same holds for an answer that cites nothing although a statement needs a citation. An answer that was not
@@ -35,13 +36,14 @@ from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.text.answer_judgments import AnswerJudgments, Nugget, Statement
 from calipers.text.bounded_scores import Progress
-from calipers.text.registry import PARTS, Context, Scorer, Task, TextDeclaration, declare, measure
+from calipers.text.registry import PARTS, Context, Scorer, TextDeclaration, TextTask, declare, measure
+from calipers.text.tokens import spaced
 
 VITAL_WEIGHT, OKAY_WEIGHT = 1.0, 0.5
 NUGGET_PARTS = ("vital", "vital_strict", "weighted", "weighted_strict", "strict", "all", "")  # the last one is all
 CITATION_PARTS = ("strict", "")
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation + "。、，．！？；：「」『』（）《》〈〉【】・…")
 
 
 # -- answers and references ----------------------------------------------------------------------------------
@@ -74,9 +76,8 @@ def token_f1(candidate: str, references: Sequence[str], source: str | None = Non
     >>> token_f1("in the old town", ["the town of Ulm"])
     (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
     """
-    own = Counter(squad_normalised(candidate).split())
-    return max((_in_common(own, Counter(squad_normalised(each).split())) for each in references),
-               key=lambda each: each[2])  # fmt: skip
+    own, *known = (Counter(spaced(squad_normalised(each)).split()) for each in (candidate, *references))
+    return max((_in_common(own, each) for each in known), key=lambda parts: parts[2])
 
 
 def _in_common(own: Counter[str], wanted: Counter[str]) -> tuple[float, float, float]:
@@ -167,14 +168,14 @@ class JudgedScorer(Scorer):
     def __init__(self, name: str, context: Context, field: str, values: Callable[[AnswerJudgments], Sequence[float]],
                  parts: int) -> None:  # fmt: skip
         self.name, self._judged, self._field, self._values, self._parts = (
-            name, context.summaries.judged, field, values, parts,
+            name, context.collection.judged, field, values, parts,
         )  # fmt: skip
         self._empty: set[tuple[str, str]] = set()  # answers whose list is empty
         self._uncited: set[tuple[str, str]] = set()
         if all(getattr(each, field) is None for each in self._judged.values()):
-            raise CalipersError(f"{name} needs '{field}' of answers, which are not there", file=context.summaries.name)
+            raise CalipersError(f"{name} needs '{field}' of answers, which are not there", file=context.collection.name)
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = []
         for task in tasks:
             rows = np.full((len(task.texts), self._parts), np.nan)  # a text that nobody judged

@@ -6,7 +6,7 @@ judgments of the same questions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,45 +16,53 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import evaluate
 from calipers.measures.grammar import parse_all
 from calipers.results.scores import Reason, Scores
-from calipers.text.measure_names import text_measure
-from calipers.text.summaries import Summaries
+from calipers.text.collection import TextCollection
+from calipers.text.measure_names import text_measure, words_of
+
+# Names of RAGAS for measures of the retrieved ids.
+CONTEXT_MEASURES = {"contextprecision": "SetP", "contextrecall": "SetR"}
 
 
-def split_measures(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split measure names into measures of texts and measures of rankings.
+def split_measures(names: Sequence[str], outside: Container[str] = ()) -> tuple[list[str], list[str], list[str]]:
+    """Split measure names into measures of texts, measures of rankings, and scores of other tools.
 
-    >>> split_measures(["EM nDCG(gain=exp)@10 V2(F1)", "V2(AP)"])
-    (['EM', 'V2(F1)'], ['nDCG(gain=exp)@10', 'V2(AP)'])
+    >>> split_measures(["EM,nDCG(gain=exp)@10 V2(F1)", "V2(AP)", "faithfulness"], {"faithfulness"})
+    (['EM', 'V2(F1)'], ['nDCG(gain=exp)@10', 'V2(AP)'], ['faithfulness'])
     """
     texts: list[str] = []
     rankings: list[str] = []
-    for name in (word for given in names for word in _words(given)):
-        try:
-            text_measure(name)
-        except UnknownName as unknown:
+    others: list[str] = []
+    for given in names:
+        for name in [given] if given in outside else words_of(given):
+            if name in outside:
+                others.append(name)
+                continue
             try:
-                parse_all(name)
-            except CalipersError:
-                raise unknown from None
-            rankings.append(name)
-        else:
-            texts.append(name)
-    return texts, rankings
+                text_measure(name)
+            except UnknownName as unknown:
+                try:
+                    parse_all(_ranking_measure(name))
+                except CalipersError:
+                    raise unknown from None
+                rankings.append(name)
+            else:
+                texts.append(name)
+    return texts, list(dict.fromkeys(rankings)), list(dict.fromkeys(others))
 
 
-def _words(names: str) -> list[str]:
-    """Split names at blanks, except within parentheses."""
-    words, depth = [""], 0
-    for character in names:
-        depth += (character == "(") - (character == ")")
-        if character.isspace() and depth <= 0:
-            words.append("")
-        else:
-            words[-1] += character
-    return [word for word in words if word]
+def _ranking_measure(name: str) -> str:
+    """Return the ranking measure that a name stands for.
+
+    >>> _ranking_measure("ContextRecall(rel=2)"), _ranking_measure("nDCG@10")
+    ('SetR(rel=2)', 'nDCG@10')
+    """
+    head, parenthesis, rest = name.partition("(")
+    return CONTEXT_MEASURES.get(head.lower(), head) + parenthesis + rest
 
 
-def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: JudgmentsLike | None = None) -> Scores:
+def retrieval_scores(
+    collection: TextCollection, measures: Sequence[str], judgments: JudgmentsLike | None = None
+) -> Scores:
     """Score the documents that answers were made from, for the systems and questions of `summaries`.
 
     An answer without `retrieved` has no score; nor has a question that nobody judged. The notes of the scores say for
@@ -64,40 +72,44 @@ def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: J
     >>> from calipers.text import AnswerJudgments, Document
     >>> asked = [Document("q1", ("Ulm",), relevant={"d1": 1, "d2": 1})]
     >>> known = {("q1", "rag"): AnswerJudgments(retrieved=("d1", "d7"))}
-    >>> given = Summaries.of(asked, {("q1", "rag"): "in Ulm"}, {}, judged=known)
+    >>> given = TextCollection.of(asked, {("q1", "rag"): "in Ulm"}, judged=known)
     >>> retrieval_scores(given, ["RR", "Recall@5"]).values.ravel().tolist()
     [1.0, 0.5]
     """
     runs: dict[str, dict[str, dict[str, float]]] = {}
-    for (question, system), judged in summaries.judged.items():
-        if judged.retrieved is not None and system in summaries.systems:
+    for (question, system), judged in collection.judged.items():
+        if judged.retrieved is not None and system in collection.systems:
             ranked = {document: -float(rank) for rank, document in enumerate(judged.retrieved)}
             runs.setdefault(system, {})[question] = ranked
     asked = ", ".join(measures)
     if not runs:
-        raise CalipersError(f"{asked}: 'retrieved' of answers is not there, which rankings need", file=summaries.name)
+        raise CalipersError(f"{asked}: the answers have no field 'retrieved'", file=collection.name)
     if judgments is None:
-        judgments = {each.id: dict(each.relevant) for each in summaries.documents if each.relevant}
+        judgments = {each.id: dict(each.relevant) for each in collection.documents if each.relevant}
         if not judgments:
             raise CalipersError(
-                f"{asked}: nobody says which documents are relevant: 'relevant' of questions, or --judgments FILE",
-                file=summaries.name,
+                f"{asked}: no relevant documents are known; add the field 'relevant', or give judgments",
+                file=collection.name,
             )
-    found = evaluate(judgments, runs, list(measures), unmatched="warn", warn=False)
+    meant = [_ranking_measure(name) for name in measures]
+    found = evaluate(judgments, runs, meant, unmatched="warn", warn=False)
+    if len(found.measures) == len(measures):
+        found = replace(found, measures=tuple(measures))
     answered = np.array([[query in runs[system] for query in found.queries] for system in found.systems])
-    notes = replace(found, reasons=np.where(answered, found.reasons, 0).astype(np.uint8)).remarks
-    shape = (len(found.measures), len(summaries.systems), len(summaries.documents))
+    own = replace(found, reasons=np.where(answered, found.reasons, 0).astype(np.uint8))
+    notes = (*found.notes, *own.remarks)
+    shape = (len(found.measures), len(collection.systems), len(collection.documents))
     values, reasons = np.full(shape, np.nan), np.full(shape, Reason.MISSING, dtype=np.uint8)
     place = {question: q for q, question in enumerate(found.queries)}
-    for s, system in enumerate(summaries.systems):
-        for d, question in enumerate(summaries.ids):
+    for s, system in enumerate(collection.systems):
+        for d, question in enumerate(collection.ids):
             if question in runs.get(system, {}) and question in place:
                 cell = found.systems.index(system), place[question]
                 values[:, s, d], reasons[:, s, d] = found.values[:, *cell], found.reasons[:, *cell]
     if np.isnan(values).all():
-        raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=summaries.name)
+        raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=collection.name)
     about = {**found.metadata, "lower": sorted(found.lower)}
-    return Scores(found.measures, summaries.systems, summaries.ids, values, reasons, metadata=about, notes=notes)
+    return Scores(found.measures, collection.systems, collection.ids, values, reasons, metadata=about, notes=notes)
 
 
 def side_by_side(one: Scores, other: Scores) -> Scores:

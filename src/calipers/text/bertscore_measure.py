@@ -9,12 +9,12 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.bertscore import Matcher, over_references
 from calipers.text.bounded_scores import Progress
+from calipers.text.collection import TextCollection
 from calipers.text.encoder import Encoded
 from calipers.text.keywords import expected_parts, expected_texts, tokens_of_references
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import needed_source
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
-from calipers.text.summaries import Summaries
 
 AT_ONCE = 4096  # texts whose vectors are there together
 KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.text.keywords
@@ -85,16 +85,16 @@ class BertScorer(Scorer):
         return [Expectation(means[each], errors[each], exactness, keywords.draws) for each in rows]
 
 
-def texts_to_encode(summaries: Summaries) -> list[str]:
+def texts_to_encode(collection: TextCollection) -> list[str]:
     """Return all different summaries and references."""
-    texts = [text for row in summaries.texts for text in row if text is not None]
-    texts += [text for document in summaries.documents for text in document.references]
+    texts = [text for row in collection.texts for text in row if text is not None]
+    texts += [text for document in collection.documents for text in document.references]
     return list(dict.fromkeys(texts))
 
 
-def encoded_references(summaries: Summaries, encoded: dict[str, Encoded]) -> list[Sequence[Encoded]]:
+def encoded_references(collection: TextCollection, encoded: dict[str, Encoded]) -> list[Sequence[Encoded]]:
     """Return the encoded references of each document."""
-    return [[encoded[text] for text in document.references] for document in summaries.documents]
+    return [[encoded[text] for text in document.references] for document in collection.documents]
 
 
 def _prepare(context: Context, name: str) -> Scorer:

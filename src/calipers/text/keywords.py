@@ -21,17 +21,17 @@ from calipers.text.encoder import Encoded, Encoder
 from calipers.text.options import Keywords
 
 
-def similarities(text: Encoded, vector: str = "mean") -> Floats:
-    """Return the cosine between each token and the vector of its text, without special tokens."""
+def similarities(text: Encoded) -> Floats:
+    """Return the cosine between each token and the mean vector of its text, without special tokens."""
     own = text.vectors[~text.special].astype(np.float64)
-    whole = own.mean(axis=0) if vector == "mean" else text.vectors[0].astype(np.float64)
+    whole = own.mean(axis=0)
     size = np.linalg.norm(whole)
     return np.asarray(own @ whole / size) if size > 0 else np.zeros(len(own))
 
 
-def ranked_tokens(text: Encoded, vector: str = "mean") -> tuple[Ints, Floats]:
+def ranked_tokens(text: Encoded) -> tuple[Ints, Floats]:
     """Return the different tokens of a text and the similarity of each one's last occurrence to the text."""
-    tokens, similarity = text.tokens[~text.special], similarities(text, vector)
+    tokens, similarity = text.tokens[~text.special], similarities(text)
     last = {token: i for i, token in enumerate(tokens.tolist())}
     places = np.array(list(last.values()), dtype=np.int64)
     return tokens[places], similarity[places]
@@ -46,7 +46,7 @@ def expected_texts(encoder: Encoder, source: Encoded, k: int, keywords: Keywords
         size = min(k, len(own))
         draws = (random.choice(own, size=size, replace=False) for _ in range(keywords.draws))
         return [encoder.text_of(drawn.tolist()) for drawn in draws]
-    tokens, similarity = ranked_tokens(source, keywords.vector)
+    tokens, similarity = ranked_tokens(source)
     order = np.argsort(-similarity if keywords.choose == "most" else similarity, kind="stable")
     return [encoder.text_of(tokens[order[:k]].tolist())]
 

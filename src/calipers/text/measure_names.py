@@ -8,6 +8,7 @@ E(ROUGE-1)                what the random texts themselves score
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calipers.errors import CalipersError, UnknownName
@@ -93,14 +94,29 @@ def _as_ours(name: str) -> str:
     return f"{base}(part={part})" if part in ("precision", "recall") else base
 
 
-def text_measures(names: str | list[str] | tuple[str, ...]) -> list[TextMeasure]:
+def text_measures(names: str | Sequence[str]) -> list[TextMeasure]:
     """Parse measure names from one string or several. Duplicates are dropped.
 
-    >>> [measure.named() for measure in text_measures("rouge-1 V1(ROUGE-1)")]
+    >>> [measure.named() for measure in text_measures("rouge-1, V1(ROUGE-1)")]
     ['ROUGE-1', 'V1(ROUGE-1)']
     """
-    texts = [names] if isinstance(names, str) else names
-    words = [word for text in texts for word in re.findall(r"[^\s(]+(?:\((?:[^()]|\([^()]*\))*\))?", text)]
+    words = [word for text in ([names] if isinstance(names, str) else names) for word in words_of(text)]
     if not words:
         raise CalipersError("no measure is named, such as ROUGE-1, V2(ROUGE-L) or BERTScore")
     return list(dict.fromkeys(text_measure(word) for word in words))
+
+
+def words_of(names: str) -> list[str]:
+    """Split names at spaces and commas, except within parentheses.
+
+    >>> words_of("ROUGE-1,ROUGE-2 nDCG(gain=exp, rel=2)@10")
+    ['ROUGE-1', 'ROUGE-2', 'nDCG(gain=exp, rel=2)@10']
+    """
+    words, depth = [""], 0
+    for character in names:
+        depth += (character == "(") - (character == ")")
+        if (character.isspace() or character == ",") and depth <= 0:
+            words.append("")
+        else:
+            words[-1] += character
+    return [word for word in words if word]

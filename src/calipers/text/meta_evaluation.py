@@ -10,12 +10,13 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
+from calipers.plurals import counted
+from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import all_pairs
 from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined, by_name, drawn_documents, interval
 from calipers.text.measure_tests import SAMPLES, agreement_of, check_agreement, permutation_test, williams_test
-from calipers.text.scoring import TextScores
 from calipers.text.tie_calibration import (
     accuracies_under,
     pairwise_accuracy,
@@ -23,10 +24,17 @@ from calipers.text.tie_calibration import (
     soft_pairwise_accuracy,
 )
 
+BELIEVE = {
+    "system": "Believe p: a permutation test assumes nothing about the distribution of scores, while Williams' test "
+              "assumes normally distributed means of systems, of which there are few.",
+    "pooled": "Believe p: Williams' test takes all texts for independent, which those about one document are not, so "
+              "that its p values are too small.",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class TextMetaEvaluation:
-    """Scores for which higher is better, and human judgments of the same summaries."""
+    """Scores for which higher is better, and human scores of the same texts."""
 
     measures: tuple[str, ...]
     values: Floats  # [measure, system, document]
@@ -38,7 +46,7 @@ class TextMetaEvaluation:
     @classmethod
     def of(
         cls,
-        found: TextScores,
+        scores: Scores,
         human: Mapping[str, Floats],
         *,
         samples: int = SAMPLES,
@@ -47,17 +55,15 @@ class TextMetaEvaluation:
     ) -> TextMetaEvaluation:
         """Build a meta-evaluation from scores and human judgments by aspect. Signs of errors such as TER are flipped.
 
-        >>> from calipers.text import Document, Summaries, evaluate_summaries
-        >>> documents = [Document("d1", ("a red cat",)), Document("d2", ("two old birds",))]
-        >>> texts = {("d1", "a"): "a cat", ("d2", "a"): "old birds", ("d1", "b"): "a dog", ("d2", "b"): "birds"}
-        >>> found = evaluate_summaries(Summaries.of(documents, texts, {}), "ROUGE-1 ROUGE-2")
-        >>> meta = TextMetaEvaluation.of(found, {"relevance": np.array([[4.0, 5.0], [2.0, 4.0]])})
-        >>> meta.agreement(["system"]).column("accuracy")
-        [1.0, 1.0]
+        >>> from calipers import as_scores
+        >>> scores = as_scores([[[0.8, 0.7], [0.4, 0.5]]], ["a", "b"], ["d1", "d2"], ["ROUGE-1"])
+        >>> meta = TextMetaEvaluation.of(scores, {"relevance": np.array([[4.0, 5.0], [2.0, 4.0]])})
+        >>> meta.agreement(["system"])["accuracy"]
+        [1.0]
         """
         if samples < 1:
             raise CalipersError(f"samples {samples} is not a whole number of at least 1")
-        scores, people = by_name(found.scores, human)
+        scores, people = by_name(scores, human)
         values = scores.values * scores.signs[:, None, None]
         return cls(scores.measures, values, people, samples, seed, resamples)
 
@@ -68,21 +74,25 @@ class TextMetaEvaluation:
         """
         drawn = drawn_documents(np.random.default_rng(self.seed), self.values.shape[-1], self.resamples)
         some = self.resamples > 0
+        soft = {
+            aspect: soft_accuracies_under(self.values, judged, drawn, self.samples, self.seed)
+            for aspect, judged in self.human.items()
+            if some and "system" in levels
+        }
         rows: list[tuple[Cell, ...]] = []
         for m, name in enumerate(self.measures):
             for aspect, judged in self.human.items():
                 for level in levels:
                     x, y = both_defined(self.values[m], judged)
                     paired = pairwise_accuracy(x, y, level)
-                    soft = soft_pairwise_accuracy(x, y, self.samples, self.seed) if level == "system" else np.nan
+                    at_systems = level == "system"
+                    soft_value = soft_pairwise_accuracy(x, y, self.samples, self.seed) if at_systems else np.nan
                     correlations = [float(agreement_of(x[None], y, level, each)[0]) for each in COEFFICIENTS]
                     ends = interval(accuracies_under(x, y, drawn, level)) if some else ()
-                    soft_ends: tuple[float, ...] = (np.nan, np.nan) if some else ()
-                    if some and level == "system":
-                        soft_ends = interval(soft_accuracies_under(x, y, drawn, self.samples, self.seed))
+                    soft_ends = (interval(soft[aspect][m]) if at_systems else (np.nan, np.nan)) if some else ()
                     rows.append((
                         name, aspect, level, *correlations, paired.accuracy, *ends, paired.epsilon, paired.at_zero,
-                        soft, *soft_ends, paired.pairs, paired.tied_by_people,
+                        soft_value, *soft_ends, paired.pairs, paired.tied_by_people,
                     ))  # fmt: skip
         columns = ("measure", "human", "level", *COEFFICIENTS, "accuracy", *(("low", "high") if some else ()),
                    "epsilon", "accuracy at 0", "soft accuracy", *(("soft low", "soft high") if some else ()),
@@ -101,13 +111,15 @@ class TextMetaEvaluation:
         """Test for each aspect and pair of measures whether one agrees better with people.
 
         `p` is that of the permutation test of `agreement`, `p_adjusted` corrected for all pairs of measures of all
-        aspects; `p_williams` is of Pearson's r, at the levels that Williams' test is for.
+        aspects; `p_williams` is of Pearson's r, at the levels that Williams' test is for. The notes say which of two
+        tests to believe if they disagree.
         """
         check_agreement(level, agreement)
         if len(self.measures) < 2:
             raise CalipersError(f"there is only one measure ({self.measures[0]}): nothing to compare it with")
         a, b = all_pairs(len(self.measures))
         rows: list[list[Cell]] = []
+        disagree = 0
         for aspect, judged in self.human.items():
             for one, other in zip(a.tolist(), b.tolist(), strict=True):
                 given = self.values[one], self.values[other], judged
@@ -115,9 +127,13 @@ class TextMetaEvaluation:
                     *given, level, agreement, exchange=exchange, samples=self.samples, seed=self.seed
                 )
                 known = williams_test(*given, level) if level != "summary" else None
+                p_williams = np.nan if known is None else known.p
+                disagree += bool(
+                    not np.isnan([found.p, p_williams]).any() and (found.p < alpha) != (p_williams < alpha)
+                )
                 rows.append([
                     aspect, self.measures[one], self.measures[other], found.difference, PValue(found.p), found.p,
-                    np.nan if known is None else known.statistic, PValue(np.nan if known is None else known.p),
+                    np.nan if known is None else known.statistic, PValue(p_williams),
                 ])  # fmt: skip
         adjusted = CORRECTIONS[correction_name(correction)](np.array([[float(row[5] or 0.0) for row in rows]]))[0]
         for row, p in zip(rows, adjusted.tolist(), strict=True):
@@ -126,5 +142,9 @@ class TextMetaEvaluation:
         columns = ("human", "measure_a", "measure_b", "difference", "p", "p_adjusted", "t_williams", "p_williams")
         about = {"level": level, "agreement": agreement, "exchange": exchange, "samples": self.samples,
                  "seed": self.seed, "correction": correction}  # fmt: skip
-        notes = (f"*: significant, adjusted p < {alpha:g}.",) if marks else ()
-        return Table(columns, tuple(map(tuple, rows)), about, marks=marks, notes=notes)
+        notes = [f"*: significant, adjusted p < {alpha:g}."] if marks else []
+        if disagree:
+            notes.append(
+                f"In {counted(disagree, 'row')} p and p_williams are on different sides of {alpha:g}. {BELIEVE[level]}"
+            )
+        return Table(columns, tuple(map(tuple, rows)), about, marks=marks, notes=tuple(notes))

@@ -19,10 +19,10 @@ from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_measure import encoded_references
 from calipers.text.bounded_scores import Progress
+from calipers.text.collection import TextCollection
 from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import needed_source
-from calipers.text.summaries import Summaries
 
 ORDERS = ("heterogeneity", "mean", "deviation", "id")
 
@@ -82,7 +82,7 @@ class Profiles:
 
 
 def document_profiles(
-    summaries: Summaries,
+    collection: TextCollection,
     matcher: Matcher,
     options: TextOptions | None = None,
     *,
@@ -94,13 +94,13 @@ def document_profiles(
     if keywords.k == "candidate" or keywords.choose == "random":
         raise CalipersError("documents are compared by their most and least similar tokens: k a number, or reference")
     encoder = matcher.encoder
-    sources = [needed_source(document, "its profile needs") for document in summaries.documents]
-    texts = [text for document in summaries.documents for text in document.references]
+    sources = [needed_source(document, "its profile needs") for document in collection.documents]
+    texts = [text for document in collection.documents for text in document.references]
     encoded = encoder.encode([*sources, *texts], progress)
-    for document, source in zip(summaries.documents, sources, strict=True):
+    for document, source in zip(collection.documents, sources, strict=True):
         if encoded[source].empty:
             raise CalipersError(f"the source of document '{document.id}' has no tokens")
-    references = encoded_references(summaries, encoded)
+    references = encoded_references(collection, encoded)
     sizes = [keywords.k if isinstance(keywords.k, int) else tokens_of_references(known) for known in references]
     ends = []
     for choose in ("most", "least"):
@@ -109,9 +109,9 @@ def document_profiles(
             for source, k in zip(sources, sizes, strict=True)
         ]
         ends.append(expected_parts(matcher, made, references, chosen.several, progress)[0][:, -1])
-    near = [similarities(encoded[source], keywords.vector) for source in sources]
+    near = [similarities(encoded[source]) for source in sources]
     return Profiles(
-        summaries.ids,
+        collection.ids,
         encoder.name,
         np.array([(~encoded[source].special).sum() for source in sources]),
         np.array(sizes),
@@ -123,7 +123,7 @@ def document_profiles(
     )
 
 
-def steps(summaries: Summaries) -> int:
+def steps(collection: TextCollection) -> int:
     """Return the total that `progress` reaches."""
-    texts = {text for document in summaries.documents for text in (document.source, *document.references)}
-    return len(texts) + 2 * len(summaries.documents)
+    texts = {text for document in collection.documents for text in (document.source, *document.references)}
+    return len(texts) + 2 * len(collection.documents)

@@ -25,8 +25,8 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.text.collection import Document, TextCollection
 from calipers.text.options import CHANCES, TextOptions
-from calipers.text.summaries import Document, Summaries
 from calipers.text.tokens import Tokenizer, cut_to, source_sentences, tokenizer_of, written_words
 
 
@@ -43,8 +43,8 @@ class DrawnTexts:
 class RandomTexts:
     """Random texts for a set of summaries, drawn once."""
 
-    def __init__(self, summaries: Summaries, options: TextOptions) -> None:
-        self._summaries, self._options = summaries, options
+    def __init__(self, collection: TextCollection, options: TextOptions) -> None:
+        self._summaries, self._options = collection, options
         self._words = tokenizer_of(options.tokenizer, options.stem)
         self._known: dict[tuple[str, str, tuple[str, ...]], DrawnTexts] = {}
 

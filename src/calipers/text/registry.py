@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
     from calipers.text.bounded_scores import Progress
     from calipers.text.caches import ScoreCache
+    from calipers.text.collection import Document, TextCollection
     from calipers.text.options import TextOptions
-    from calipers.text.summaries import Document, Summaries
 
 ONE = ("",)  # the parts of a measure that is one number
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -46,14 +46,11 @@ class TextTask:
     systems: tuple[str, ...] = ()
 
 
-Task = TextTask
-
-
 @dataclass(frozen=True, eq=False)
 class Context:
     """The summaries, options and models from which a scorer is prepared."""
 
-    summaries: Summaries
+    collection: TextCollection
     options: TextOptions
     matcher: Matcher | None = None
     kept: ScoreCache | None = None  # the scores of random texts
@@ -178,8 +175,8 @@ def measure(
     ... def brevity(candidate, references, source):
     ...     '''How short a summary is beside its source.'''
     ...     return 1 - len(candidate) / len(source)
-    >>> given = text.Summaries.of([text.Document("d1", ("a cat",), "a cat sat on a mat")], {("d1", "s"): "a cat"}, {})
-    >>> text.evaluate_summaries(given, "Brevity").scores["Brevity"].round(2).tolist()
+    >>> rows = [{"summary": "a cat", "references": "a cat", "source": "a cat sat on a mat"}]
+    >>> text.evaluate_texts(rows, "Brevity")["Brevity"].round(2).tolist()
     [[0.72]]
     """
 

@@ -1,11 +1,11 @@
-"""Reports on summaries or answers: the page of rankings, with sections about texts."""
+"""Reports on texts: the page of rankings, with sections about texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,25 +15,34 @@ from calipers.plurals import counted
 from calipers.report.material import ReportOptions, ScoredMaterial
 from calipers.report.page import Report, check_packages, compose
 from calipers.report.provenance import Provenance, described, versions
-from calipers.results.scores import Scores
 from calipers.results.tables import as_number
 
 if TYPE_CHECKING:
-    from calipers.text.scoring import TextScores
-    from calipers.text.summaries import Summaries
+    from calipers.results.scores import Scores
+    from calipers.text.collection import TextCollection
+    from calipers.text.evaluation import Evaluation
 
 
 @dataclass(eq=False)
 class TextMaterial(ScoredMaterial):
-    """Summaries, their scores, and results computed from them."""
+    """Texts, their scores, and results computed from them."""
 
-    unit: ClassVar[str] = "document"
-    summaries: Summaries
-    scores: Scores  # under all measures
-    found: TextScores | None  # those of texts, with their bounds
+    evaluation: Evaluation
     choices: ReportOptions
     provenance: Provenance
     parameters: Mapping[str, Any] = field(default_factory=dict)  # what else the figures depend on
+
+    @property
+    def collection(self) -> TextCollection:
+        return self.evaluation.collection
+
+    @property
+    def scores(self) -> Scores:  # type: ignore[override]
+        return self.evaluation.scores
+
+    @property
+    def unit(self) -> str:  # type: ignore[override]
+        return self.collection.kind.unit
 
     def sections(self) -> dict[str, Any]:
         """Return the sections of the page by key."""
@@ -45,7 +54,7 @@ class TextMaterial(ScoredMaterial):
             "systems": (True, SectionKind("Systems and scores", systems.section)),
             "chance": (bool(about.bounded(self)), SectionKind("Between chance and the upper bound", about.chance)),
             "differs": (several, SectionKind("Who really differs", comparison.section)),
-            "people": (bool(self.summaries.human), SectionKind("Agreement with people", about.people)),
+            "people": (bool(self.collection.human), SectionKind("Agreement with people", about.people)),
             "trust": (several, SectionKind("Which measure to trust", about.trust)),
             "texts": (True, SectionKind("Where systems differ most", about.texts)),
             "method": (True, SectionKind("How it was computed", about.method)),
@@ -57,47 +66,39 @@ class TextMaterial(ScoredMaterial):
         best = self.scores.systems[self.order[0]]
         top = as_number(self.scores.mean()[best, self.measure])
         over = counted(len(self.scores.queries), self.unit)
+        if len(self.scores.systems) == 1:
+            return [f"{best} has a mean {self.measure} of {top:.4f} over {over}."]
         systems = counted(len(self.scores.systems), "system")
         said = [f"{best} leads {systems} with a mean {self.measure} of {top:.4f} over {over}."]
-        if len(self.scores.systems) == 1:
-            said = [f"{best} has a mean {self.measure} of {top:.4f} over {over}."]
-        elif len(self.scores.queries) > 1:
-            said.append(f"{self.comparison.conclusions()[0]}.")
-        return said
+        return [*said, f"{self.comparison.conclusions()[0]}."] if len(self.scores.queries) > 1 else said
 
     @property
     def name(self) -> str:
-        return self.summaries.name
+        return self.collection.name
 
 
-def write_text_report(
-    summaries: Summaries, found: TextScores, output: str | Path = "summaries.html", **choices: Any
-) -> Report:
-    """Write a report on summaries: one HTML file that opens anywhere, without a network.
+def write_text_report(evaluation: Evaluation, output: str | Path = "texts.html", **choices: Any) -> Report:
+    """Write a report on texts: one HTML file that opens anywhere, without a network.
 
-    found: what `evaluate_summaries` gave. choices: title, baseline, test, correction, alpha, samples, seed and top, as
-    for `calipers.write_report`.
+    choices: title, baseline, test, correction, alpha, samples, seed and top, as for `calipers.write_report`.
 
     >>> import tempfile
     >>> from calipers import text
-    >>> documents = [text.Document("d1", ("a cat",)), text.Document("d2", ("two birds",))]
-    >>> texts = {("d1", "s"): "a cat", ("d2", "s"): "birds", ("d1", "t"): "cat", ("d2", "t"): "a"}
-    >>> given = text.Summaries.of(documents, texts, {})
-    >>> page = f"{tempfile.mkdtemp()}/summaries.html"
-    >>> write_text_report(given, text.evaluate_summaries(given, "ROUGE-1"), page).size < 2_000_000
+    >>> rows = [{"id": id, "system": s, "summary": f"a {s}", "reference": "a cat"} for id in "ab" for s in ("cat", "x")]
+    >>> page = f"{tempfile.mkdtemp()}/texts.html"
+    >>> write_text_report(text.Evaluation(rows, "ROUGE-1"), page).size < 2_000_000
     True
     """
     check_output(str(output))
-    files = {summaries.name: "texts"}
-    content, notes = text_report_page(summaries, found.scores, found, ReportOptions(**choices), files=files)
+    name = evaluation.collection.name
+    files = {name: "texts"} if Path(name).is_file() else {}
+    content, notes = text_report_page(evaluation, ReportOptions(**choices), files=files)
     write_whole(output, content)
     return Report(str(output), len(content), notes)
 
 
 def text_report_page(
-    summaries: Summaries,
-    scores: Scores,
-    found: TextScores | None = None,
+    evaluation: Evaluation,
     choices: ReportOptions | None = None,
     *,
     files: Mapping[str, str] | None = None,
@@ -105,17 +106,17 @@ def text_report_page(
     parameters: Mapping[str, Any] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
-    """Return a report on summaries as one HTML page, and notes about it.
+    """Return a report on texts as one HTML page, and notes about it.
 
-    scores: those of all measures, as `evaluate_summaries` gives them, of which `found` has the bounds. files: paths
-    that were read, each with its role. parameters: what else to state under "How it was computed".
+    files: paths that were read, each with its role. parameters: what else to state under "How it was computed".
     """
     check_packages()
+    scores = evaluation.scores
     if choices is not None and choices.baseline:
         place_of("baseline", choices.baseline, scores.systems)
     if np.isnan(scores.values).all():
         raise CheckFailed("every score is undefined: there is nothing to report")
     about = Provenance(command, versions(), tuple(described(role, path) for path, role in (files or {}).items()))
-    material = TextMaterial(summaries, scores, found, choices or ReportOptions(), about, parameters or {})
+    material = TextMaterial(evaluation, choices or ReportOptions(), about, parameters or {})
     text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes

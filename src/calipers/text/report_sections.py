@@ -11,17 +11,20 @@ from calipers import plot
 from calipers.errors import CalipersError
 from calipers.plot.systems import on_the_scale
 from calipers.plot.vega import notice
-from calipers.plurals import counted
+from calipers.plurals import counted, plural_of
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number, plain_rows, share
 from calipers.report.section import Detail, Section, by_measure, one
 from calipers.report.sections.method import files
 from calipers.results.tables import Table
 
 if TYPE_CHECKING:
+    from calipers.text.answer_judgments import AnswerJudgments
+    from calipers.text.collection import Document
     from calipers.text.measure_names import TextMeasure
     from calipers.text.report_page import TextMaterial
 
 LONGEST = 1500  # characters of a text that the page shows
+PASSAGES = 10  # of an answer that the page shows
 SAMPLES = 500  # of documents, for intervals of correlations
 
 
@@ -32,8 +35,7 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
     charts: dict[str, Any] = {}
     rows, above = [], 0
     for shown, measure in known.items():
-        assert material.found is not None
-        of = material.found.measured[measure.base]
+        of = material.evaluation.bounded[measure.base]
         placed = of.value(replace(measure, normal="V2"))
         above = int((_means(placed) > 0).sum()) if not charts else above
         charts[shown] = on_the_scale(scores.systems, placed, shown, material.unit)
@@ -56,11 +58,11 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
         Column("exactness", numeric=False),
         Column("± error", title="standard error of a system's mean expected score"),
     )
-    first = next(iter(known))
+    first, many = next(iter(known)), plural_of(material.unit)
     return Section(
-        "Each system from what random texts would get (the dashed line) to the upper bound. The dot is the mean over "
-        "the documents, the bar the middle half of them: a bar across the line means that on many documents a text "
-        "that knows nothing but the source would do as well.",
+        "Each system between the mean score of random texts (the dashed line) and the upper bound. The dot is the mean "
+        f"over all {many}, the bar the middle half of them. If the bar crosses the line, a random text would do as "
+        f"well on many {many}.",
         values={"grid": Grid("chance", columns, plain_rows(rows), "measures", tools=False)},
         charts={"chance": by_measure(charts)},
         finding=(f"{above} of {len(scores.systems)}", f"systems better than chance, by {first}"),
@@ -73,7 +75,7 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     from calipers.text.human_agreement import human_correlation
     from calipers.text.meta_evaluation import TextMetaEvaluation
 
-    human, found = material.summaries.human, material.found
+    human = material.collection.human
     if len(material.scores.systems) < 3:
         raise CalipersError("two systems have no correlation: at least three are needed")
     scores = material.scores
@@ -82,16 +84,15 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     errors = [each for each in scores.measures if each in scores.lower]
     turning = f" Less is better under {', '.join(errors)}: their signs are changed." if errors else ""
     best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
-    grid = None
-    if found is not None:
-        meta = TextMetaEvaluation.of(found, human, samples=SAMPLES, seed=material.choices.seed)
-        grid = _grid("agreement", meta.agreement(["system", "summary"]), "measures, aspects and levels",
-                     {"measure", "human", "level"})  # fmt: skip
+    meta = TextMetaEvaluation.of(scores, human, samples=SAMPLES, seed=material.choices.seed)
+    grid = _grid("agreement", meta.agreement(["system", "summary"]), "measures, aspects and levels",
+                 {"measure", "human", "level"})  # fmt: skip
+    lacking = "".join(f" {sentence}." for sentence in material.evaluation.human_notes())
     return Section(
-        f"Kendall's tau-b of each measure with people over the means of systems, with {counted(SAMPLES, 'sample')} of "
-        f"documents for the intervals. The highest is that of {best.measure} with {best.aspect}, {best.value:.3f} "
-        f"[{best.low:.3f}, {best.high:.3f}]; where intervals overlap, nothing is said about which measure is "
-        f"better.{turning}",
+        f"Kendall's tau-b of each measure with people over the means of systems. Intervals come from "
+        f"{counted(SAMPLES, 'resample')} of {plural_of(material.unit)}. The highest tau-b is that of {best.measure} "
+        f"with {best.aspect}, {best.value:.3f} [{best.low:.3f}, {best.high:.3f}]. Overlapping intervals leave open "
+        f"which measure is better.{turning}{lacking}",
         values={"grid": grid},
         charts={"people": one(agreement_chart(correlation))},
         finding=(f"{best.value:.2f}", f"Kendall's tau-b of {best.measure} with {best.aspect}"),
@@ -122,7 +123,7 @@ def trust(material: TextMaterial, detail: Detail) -> Section:
 
 def texts(material: TextMaterial, detail: Detail) -> Section:
     """Show the documents on which systems differ most, with the texts."""
-    scores, summaries = material.scores, material.summaries
+    scores = material.scores
     values = scores.values[0]
     there = ~np.isnan(values).all(axis=0)
     low, high = (np.where(there, f(values), np.nan) for f in (_least, _most))
@@ -130,7 +131,7 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
     ends = (_most, _least) if scores.signs[0] > 0 else (_least, _most)
     top = material.choices.top if detail.top is None else min(detail.top, material.choices.top)
     columns = (
-        Column("document", numeric=False),
+        Column(material.unit, numeric=False),
         Column(f"mean {material.measure}"),
         Column("lowest"),
         Column("highest"),
@@ -147,14 +148,14 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
         extremes = [scores.systems[int(place[0])] if apart else "" for place in (best, worst)]
         figures = [number(float(each[d])) for each in (means, low, high, high - low)]
         rows.append(Row((name(scores.queries[d]), *figures, *map(name, extremes))))
+    many = plural_of(material.unit)
+    below = f" Below are the texts about the first {top}." if top else ""
     return Section(
-        f"Documents by how far the systems are apart in {material.measure}. What they wrote about the first {top} "
-        "stands below." if top else f"Documents by how far the systems are apart in {material.measure}.",
+        f"{many.capitalize()} by how far the systems are apart in {material.measure}.{below}",
         values={
-            "grid": Grid("texts", columns, tuple(rows), "documents"),
+            "grid": Grid("texts", columns, tuple(rows), many),
             "shown": [_document(material, d) for d in order[:top] if there[d]],
             "measure": material.measure,
-            "summaries": summaries,
         },
     )  # fmt: skip
 
@@ -167,14 +168,13 @@ def method(material: TextMaterial, detail: Detail) -> Section:
         **material.parameters,
         "test": f"{c.test}, correction {c.correction}, alpha {c.alpha:g}",
         "seed": c.seed,
-        "documents shown": c.top,
+        f"{plural_of(material.unit)} shown": c.top,
     }
     if c.baseline:
         given["baseline"] = c.baseline
     if lower := [name for name in material.scores.measures if name in material.scores.lower]:
         given["less is better under"] = ", ".join(lower)
-    notes = [] if material.found is None else [*material.found.notes]
-    given["left out or empty"] = "; ".join(notes) or "nothing"
+    given["left out or empty"] = "; ".join(material.evaluation.notes) or "nothing"
     return Section(
         "The same command on files with the same hashes gives the same page, byte for byte, under the same versions.",
         values={
@@ -189,33 +189,58 @@ def method(material: TextMaterial, detail: Detail) -> Section:
 
 def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
     """Return the measures with expected scores, by the names of the tables."""
-    found = material.found
-    if found is None:
-        return {}
+    found = material.evaluation
     return {
         shown: measure
-        for shown, measure in zip(found.scores.measures, found.asked, strict=True)
-        if found.measured[measure.base].expected is not None
+        for shown, measure in zip(found.scores.measures, found.measures, strict=False)
+        if found.bounded[measure.base].expected is not None
     }
 
 
 def _document(material: TextMaterial, d: int) -> dict[str, Any]:
-    document = material.summaries.documents[d]
+    collection = material.collection
+    document = collection.documents[d]
     values = material.scores.values[0, :, d]
     better = material.scores.signs[0] * values
     order = np.argsort(-np.nan_to_num(better, nan=-np.inf), kind="stable").tolist()
     written = [
-        (material.scores.systems[s], number(float(values[s])).text, _short(material.summaries.texts[s][d] or ""))
+        {"system": collection.systems[s], "score": number(float(values[s])).text,
+         "text": _short(collection.texts[s][d] or ""),
+         **_judged(collection.judged.get((document.id, collection.systems[s])), document)}
         for s in order
-        if material.summaries.texts[s][d] is not None
-    ]
+        if collection.texts[s][d] is not None
+    ]  # fmt: skip
     return {
         "id": document.id,
+        "question": None if document.question is None else _short(document.question),
         "source": None if document.source is None else _short(document.source),
         "references": [_short(each) for each in document.references[:3]],
         "more": max(0, len(document.references) - 3),
         "written": written,
     }
+
+
+def _judged(judged: AnswerJudgments | None, document: Document) -> dict[str, Any]:
+    """Return the passages, nuggets and cited statements of an answer, as the page shows them."""
+    if judged is None:
+        return {"passages": [], "nuggets": [], "statements": []}
+    grades = document.relevant or {}
+    ids = judged.retrieved or ()
+    passages = [
+        (id, "" if not grades else f"grade {grades.get(id, 0):g}", _short(document.passages.get(id, "")))
+        for id in ids[:PASSAGES]
+    ] or [("", "", _short(text)) for text in (judged.passages or ())[:PASSAGES]]
+    nuggets = [(each.importance, _support(each.support), _short(each.text)) for each in judged.nuggets or ()]
+    statements = [
+        (_short(each.text), [(cited.document, _support(cited.support)) for cited in each.citations])
+        for each in judged.statements or ()
+    ]
+    return {"passages": passages, "nuggets": nuggets, "statements": statements}
+
+
+def _support(support: float | None) -> str:
+    known = {0.0: "not supported", 0.5: "partly supported", 1.0: "supported", None: "not judged"}
+    return known.get(support, f"support {support:g}" if support is not None else "")
 
 
 def _short(text: str) -> str:

@@ -176,7 +176,7 @@ def _pairs(x: Floats, y: Floats, level: str) -> _Pairs:
     elif level == "pooled":
         there = ~np.isnan(x)
         if (pairs := int(there.sum()) * (int(there.sum()) - 1) // 2) > MOST_PAIRS:
-            raise CalipersError(f"the pooled level has {pairs:,} pairs of summaries; take the others")
+            raise CalipersError(f"the pooled level has {pairs:,} pairs of texts; use the level system or summary")
         columns = [each[there][:, None] for each in (x, y)]
         place = np.nonzero(there)[1][:, None]
     else:
@@ -207,23 +207,34 @@ def soft_pairwise_accuracy(scores: Floats, human: Floats, samples: int = FLIPS, 
     """
     x, y = both_defined(scores, human)
     flips = sign_flips(x.shape[1], samples, seed)
-    p = [one_sided_p(each, flips) for each in (x, y)]
-    known = ~np.isnan(p[0])
-    return float((1 - np.abs(p[0] - p[1]))[known].mean()) if known.any() else np.nan
+    return _agreement_of_p(one_sided_p(x, flips), one_sided_p(y, flips))
 
 
 def soft_accuracies_under(
-    scores: Floats, human: Floats, weights: Floats, samples: int = FLIPS, seed: int = SEED
+    values: Floats, human: Floats, weights: Floats, samples: int = FLIPS, seed: int = SEED
 ) -> Floats:
-    """Return soft pairwise accuracy per row of `weights`, which says how often documents count.
+    """Return soft pairwise accuracy of each measure per row of `weights`: [measure, row].
 
-    A document that counts twice is there twice, and has its sign flipped by itself each time.
+    values: [measure, system, document]. weights: how often each document counts, [row, document]. A document that
+    counts twice is there twice, and has its sign flipped by itself each time.
     """
-    x, y = both_defined(scores, human)
-    return np.array([
-        soft_pairwise_accuracy(x[:, drawn], y[:, drawn], samples, seed)
-        for drawn in (np.repeat(np.arange(x.shape[1]), row.astype(np.int64)) for row in weights)
-    ])  # fmt: skip
+    flips = sign_flips(int(weights[0].sum()), samples, seed)
+    pairs = [both_defined(each, human) for each in values]
+    found = np.empty((len(values), len(weights)))
+    for row, times in enumerate(weights):
+        drawn = np.repeat(np.arange(len(times)), times.astype(np.int64))
+        known: dict[bytes, Floats] = {}  # p values of people, which most measures share
+        for m, (x, y) in enumerate(pairs):
+            missing = np.isnan(y).tobytes()
+            if missing not in known:
+                known[missing] = one_sided_p(y[:, drawn], flips)
+            found[m, row] = _agreement_of_p(one_sided_p(x[:, drawn], flips), known[missing])
+    return found
+
+
+def _agreement_of_p(measure: Floats, people: Floats) -> float:
+    known = ~np.isnan(measure)
+    return float((1 - np.abs(measure - people))[known].mean()) if known.any() else np.nan
 
 
 def sign_flips(units: int, samples: int, seed: int) -> Floats:

@@ -1,8 +1,9 @@
 """Split texts into words: by the rule of the original ROUGE, or for every script.
 
     ascii     runs of a-z and 0-9 of the lower-cased text; all else separates
-    unicode   runs of letters, digits and their marks of the normalised (NFKC), case-folded text; an ideograph or a
-              kana is a word of its own, as no space says where words end
+    unicode   runs of letters, digits and their marks of the normalised (NFKC), case-folded text. In scripts that put
+              no space between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese), every letter with its marks is a
+              word of its own.
 
 On ASCII text both give the same words.
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from calipers.errors import CalipersError
 from calipers.text.porter import stem_of
@@ -23,6 +24,13 @@ Tokenizer = Callable[[str], list[str]]
 SHORTEST_STEMMED = 4  # letters; the original ROUGE leaves shorter words as they are
 _NOT_ASCII = re.compile(r"[^a-z0-9]+")
 _ALONE = ("CJK UNIFIED", "CJK COMPAT", "HIRAGANA", "KATAKANA")
+_SYLLABLES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Burmese, Khmer
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_MARKS = "".join(chr(code) for code in range(0x0E00, 0x1800) if unicodedata.category(chr(code))[0] == "M")
+_SYLLABLE = re.compile(f"[{_SYLLABLES}][{_MARKS}]*")
+_UNSPACED = re.compile(f"[{_SYLLABLES}{_IDEOGRAPHS}]")
+_IDEOGRAPH = re.compile(f"[{_IDEOGRAPHS}]")
+_KANA = re.compile("[\u3040-\u30ff]")
 
 
 class _Letters(dict[int, str]):
@@ -62,7 +70,35 @@ def unicode_words(text: str) -> list[str]:
     """
     if text.isascii():
         return ascii_words(text)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_LETTERS).split()
+    return _split(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _split(normalised: str) -> list[str]:
+    return _SYLLABLE.sub(r" \g<0> ", normalised).translate(_LETTERS).split()
+
+
+def script_without_spaces(texts: Iterable[str]) -> str | None:
+    """Return the script of texts that put no space between words, or None if most of their letters have spaces.
+
+    >>> script_without_spaces(["我在乌尔姆"]), script_without_spaces(["ウルムで"]), script_without_spaces(["Ulm 乌"])
+    ('Chinese', 'Japanese', None)
+    """
+    text = "".join(texts)
+    letters = sum(character.isalpha() for character in text)
+    if 2 * len(_UNSPACED.findall(text)) <= letters or not letters:
+        return None
+    if _SYLLABLE.search(text):
+        return "Thai"
+    return "Japanese" if _KANA.search(text) else "Chinese"
+
+
+def spaced(text: str) -> str:
+    """Return a text with spaces around each letter of scripts that put no space between words.
+
+    >>> spaced("in 乌尔姆")
+    'in  乌  尔  姆 '
+    """
+    return _IDEOGRAPH.sub(r" \g<0> ", _SYLLABLE.sub(r" \g<0> ", text))
 
 
 TOKENIZERS: dict[str, Tokenizer] = {"unicode": unicode_words, "ascii": ascii_words}
@@ -113,7 +149,7 @@ def written_words(text: str, tokenizer: str = "unicode") -> list[str]:
     if tokenizer == "ascii" or text.isascii():
         written = _ASCII_WORD.findall(text)
     else:
-        written = unicodedata.normalize("NFKC", text).translate(_LETTERS).split()
+        written = _split(unicodedata.normalize("NFKC", text))
     return written if len(written) == len(words) else words  # some letters change their kind with their case
 
 

@@ -32,24 +32,26 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.weights import Geometric, Weights
 from calipers.plurals import counted
-from calipers.results.tables import ShownAsTable, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Table
 
 METHODS = ("depth", "rbp", "interleaved", "next")
 
 
-@dataclass(frozen=True, eq=False)
-class JudgingPool(ShownAsTable):
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgingPool(Result):
     """Documents to judge, what is worth most first.
 
     >>> import calipers as cal
     >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"b": 3, "d": 2, "a": 1}}}
     >>> print(cal.pool(runs, depth=2))
+    3 documents to judge, method depth
     query  document   value  systems
     -----  --------  ------  -------
     q      b         0.1800        2
     q      a         0.1640        2
     q      d         0.0800        1
-    <BLANKLINE>
+    3 documents of 1 query to judge.
     """
 
     method: str
@@ -64,7 +66,27 @@ class JudgingPool(ShownAsTable):
     def __len__(self) -> int:
         return len(self.document)
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"{counted(len(self), 'document')} to judge, method {self.method}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        if self.open_pairs == 0:
+            return "No judgment can change the order of any two systems: there is nothing to judge next."
+        queries = counted(len(set(self.query)), "query")
+        left = (
+            "" if self.open_pairs is None else f" The order of {counted(self.open_pairs, 'pair')} of systems is open."
+        )
+        return f"{counted(len(self), 'document')} of {queries} to judge.{left}"
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"documents": self._documents, "shares": lambda: self.shares})
+
+    def _documents(self) -> Table:
         """query, document, value, systems."""
         rows = tuple(zip(self.query, self.document, self.value.tolist(), self.systems.tolist(), strict=True))
         return Table(("query", "document", "value", "systems"), rows, self.metadata)
@@ -82,12 +104,6 @@ class JudgingPool(ShownAsTable):
             json.dumps({"query": query, "document": document, "grade": None, "value": value, "systems": systems}) + "\n"
             for query, document, value, systems in self.table().rows
         )
-
-    def __str__(self) -> str:
-        return str(self.table())
-
-    def __repr__(self) -> str:
-        return f"<JudgingPool: {counted(len(self), 'document')}, method {self.method}>"
 
 
 def pool(

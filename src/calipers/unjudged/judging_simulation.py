@@ -27,6 +27,8 @@ from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
+from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.tables import Table
 from calipers.stats.correlation import kendall_b
 from calipers.unjudged.next_to_judge import values_of, weighted_sum_of
@@ -37,15 +39,33 @@ from calipers.unjudged.pair_ranges import PairRanges, pair_ranges
 WAYS = ("next", "depth", "mtf")
 
 
-@dataclass(frozen=True, eq=False)
-class JudgingSimulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgingSimulation(Result):
     """How much is decided after so many judgments."""
 
     measure: str
     documents: int  # that could be judged
     rows: tuple[tuple[str, int, float, float], ...]  # method, judgments, share of decided pairs, tau
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return f"Simulated judging of {counted(self.documents, 'document')}, {self.measure}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        needed = ", ".join(
+            f"{method} after {counted(count, 'judgment')}" if count is not None else f"{method} never"
+            for method, count in self.needed().items()
+        )
+        return f"Tau of 0.9 with the order under all judgments is reached and kept: {needed}."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"judgments": self._judgments})
+
+    def _judgments(self) -> Table:
         """One row per method and number of judgments: method, judged, decided, tau."""
         return Table(("method", "judged", "decided", "tau"), self.rows, {"measure": self.measure})
 
@@ -58,9 +78,6 @@ class JudgingSimulation:
             after = below[-1] + 1 if below else 0
             found[method] = mine[after][1] if after < len(mine) else None
         return found
-
-    def __str__(self) -> str:
-        return str(self.table())
 
 
 def simulate_judging(

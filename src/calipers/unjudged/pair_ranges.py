@@ -26,6 +26,8 @@ from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import numerator_and_divisor
+from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -46,8 +48,8 @@ IN_CACHE = 1 << 17  # cells of a work matrix, which is gone through many times
 TOLERANCE = 1e-12  # a mean difference that is closer to 0 than this counts as 0
 
 
-@dataclass(frozen=True, eq=False)
-class PairRanges:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairRanges(Result):
     """The ranges of all differences of two systems: arrays of pair x query."""
 
     measure: str
@@ -72,7 +74,24 @@ class PairRanges:
         """Whether no judgment can change which system of a pair is better."""
         return excludes_0(*self.means[1:])
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        size = f"{counted(len(self.a), 'pair')}, {counted(len(self.queries), 'query')}"
+        return f"Ranges of differences in {self.measure}: {size}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        decided, total = int(self.decided.sum()), len(self.a)
+        outer = "; the ranges are outer: valid, not tight" if self.exactness == "outer" else ""
+        return f"{self.measure}: {decided} of {total} {'pair is' if total == 1 else 'pairs are'} decided{outer}."
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"pairs": self._pairs, "queries": self.per_query})
+
+    def _pairs(self) -> Table:
         """One row per pair: system_a, system_b, difference, low, high, verdict, exactness."""
         difference, low, high = (each.tolist() for each in self.means)
         verdict = verdicts(self.decided)

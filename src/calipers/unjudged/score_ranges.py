@@ -7,7 +7,7 @@ retrieved. Queries are independent of each other, so the range of a mean is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +25,11 @@ from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.plurals import shape
+from calipers.plurals import counted, shape
 from calipers.results.messages import notes_about, seen_in
+from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES, Coverage, Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, Table, as_number
 from calipers.unjudged.grade_priors import GradeChances, Prior, check_prior, grade_chances
 from calipers.unjudged.open_lists import OpenLists, possible_grades, read_open_lists
 from calipers.unjudged.open_scores import OpenScores, bound_to, range_of
@@ -51,8 +52,8 @@ class RandomGrading:
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
-class Ranges:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranges(Result):
     """The ranges of scores. `low`, `score` and `high` have an array of system x query for each measure.
 
     >>> import calipers as cal
@@ -77,10 +78,10 @@ class Ranges:
     unknown: Ints  # [system, query]: unjudged documents of each list
     grades: Floats  # what an unjudged document may turn out to be
     unseen: int
-    notes: tuple[str, ...]  # what to know of the runs, in the words of `evaluate`
-    open_scores: dict[str, OpenScores] = field(repr=False)
-    options: ScoringOptions = field(repr=False)
-    random_grades: RandomGrading | None = field(default=None, repr=False)
+    open_scores: dict[str, OpenScores]
+    options: ScoringOptions
+    random_grades: RandomGrading | None = None
+    notes: tuple[str, ...] = ()  # what to know of the runs, in the words of `evaluate`
 
     @cached_property
     def definitions(self) -> tuple[Measure, ...]:
@@ -88,6 +89,28 @@ class Ranges:
         return tuple(each.measure for each in self.open_scores.values())
 
     # -- over queries ------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
+        return f"Ranges of scores: {size}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        first = next(iter(self.mean()))
+        low, high = as_number(first["low"]), as_number(first["high"])
+        unseen = f", and {self.unseen} unseen per query" if self.unseen else ""
+        return (
+            f"{first['measure']} of {first['system']} lies between {low:.4f} and {high:.4f}, whatever the missing "
+            f"judgments say. {counted(int(self.unknown.sum()), 'unjudged document')} in "
+            f"{counted(self.unknown.size, 'list')}{unseen}; grades 0 to {self.grades[-1]:g} are possible."
+        )
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"means": self.mean, "queries": self.per_query})
 
     def mean(self) -> Table:
         """The mean of each system: one row per system and measure, with the columns system, measure, low, score, high.
@@ -277,13 +300,6 @@ class Ranges:
             if graded:
                 found[query] = graded
         return found
-
-    def __repr__(self) -> str:
-        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
-        return f"<Ranges: {size}>\n{self.mean()}"
-
-    def _repr_html_(self) -> str:
-        return self.mean()._repr_html_()
 
 
 def _unseen_names() -> Iterable[str]:

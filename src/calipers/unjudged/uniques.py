@@ -26,13 +26,15 @@ from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
+from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES
 from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import kendall_b
 
 
-@dataclass(frozen=True, eq=False)
-class Uniques:
+@dataclass(frozen=True, eq=False, repr=False)
+class Uniques(Result):
     """What runs and groups lose without the judgments that they alone brought in."""
 
     measures: tuple[str, ...]
@@ -45,7 +47,28 @@ class Uniques:
     without_run: Floats
     without_group: Floats
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        """What was asked, and of how much."""
+        return (
+            f"Unique documents of {counted(len(self.systems), 'system')} in {counted(len(set(self.groups)), 'group')}"
+        )
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        loss = self.score - self.without_group
+        worst = int(np.argmax(np.nan_to_num(np.abs(loss[0]))))
+        return (
+            f"{self.measures[0]}: {self.systems[worst]} changes most without the uniques of its group, by "
+            f"{-loss[0, worst]:+.4f}; tau of the two orders is {self.tau()[self.measures[0]]:.3f}."
+        )
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"systems": self._systems})
+
+    def _systems(self) -> Table:
         """One row per system and measure: how the mean score changes without its own, and its group's, uniques."""
         columns = (
             "system", "group", "measure", "score", "without_run", "loss_run", "without_group", "loss_group", "uniques",

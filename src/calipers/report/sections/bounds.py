@@ -52,7 +52,7 @@ def _below_worst(material: Material) -> bool:
         as_number(score) < as_number(worst) - 1e-9
         for measure, *_, worst in material.bounds.means().rows
         if measure not in material.plain.lower
-        for score in means.column(str(measure))
+        for score in means[str(measure)]
     )
 
 
@@ -78,9 +78,9 @@ def _grid(material: Material) -> Grid:
     means = material.plain.mean()
     rows = []
     bounds = material.bounds.means()
-    parts = (bounds.column(part) for part in ("measure", "ideal", "expected", "sd", "worst"))
+    parts = (bounds[part] for part in ("measure", "ideal", "expected", "sd", "worst"))
     for measure, ideal, expected, sd, worst in zip(*parts, strict=True):
-        known = [as_number(v) for v in means.column(str(measure)) if v == v]
+        known = [as_number(v) for v in means[str(measure)] if v == v]
         best = (min if measure in material.plain.lower else max)(known, default=None)
         rows.append([name(str(measure)), *map(number, (worst, expected, sd, ideal, best))])
     return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)

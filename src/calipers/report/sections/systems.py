@@ -41,7 +41,7 @@ def section(material: Material, detail: Detail) -> Section:
 
 
 def _defined(material: Material, measure: str) -> bool:
-    return any(value == value for value in material.scores.mean().column(measure))
+    return any(value == value for value in material.scores.mean()[measure])
 
 
 def _grid(material: Material) -> Grid:
@@ -49,7 +49,7 @@ def _grid(material: Material) -> Grid:
     mean, (low, high) = scores.mean(), mean_intervals(scores, LEVEL)
     columns = [Column("system", numeric=False)]
     columns += [Column(m, interval=True, title=f"mean over the {plural_of(material.unit)}") for m in scores.measures]
-    ends = [_ends(_floats(mean.column(m)), m in scores.lower) for m in scores.measures]
+    ends = [_ends(_floats(mean[m]), m in scores.lower) for m in scores.measures]
     rows = []
     for s in material.order:
         cells = [name(scores.systems[s])]

@@ -1,0 +1,36 @@
+"""The command `calipers text check`."""
+
+from __future__ import annotations
+
+import click
+
+from calipers.cli.check import AllowedLoss, Reports, conclude, verdict_options
+from calipers.cli.options import strict_option
+from calipers.cli.output import Output, output
+from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
+
+
+@click.command("check")
+@texts_and_measures
+@click.argument("new", metavar="NEW")
+@click.option("--baseline", required=True, metavar="OLD", help="The old system.")
+@verdict_options
+@details_of_measures
+@strict_option
+@text_request
+@output
+def command(
+    request: TextRequest, new: str, baseline: str, limits: AllowedLoss, reports: Reports, output: Output
+) -> None:
+    """Check whether the texts of a new system are worse than those of the old one by more than may be lost.
+
+    NEW and OLD are systems of DATA. The verdict is that of `calipers check`: worse (exit 1), not worse or undecided.
+    Errors such as TER are negated, so that more is better.
+
+    \b
+    calipers text check data.jsonl s0 --baseline s1 -m "ROUGE-1 ROUGE-2" --max-drop 0.2
+    calipers text check answers.jsonl rag1 --baseline rag0 -m "F1" --max-drop 0.5 --junit check.xml
+    """
+    reports.refuse_mixed_output(output)
+    found = request.evaluate(new, baseline).check(new, baseline, warn=False, **vars(limits))
+    conclude(found, reports, request.strict, output)

@@ -1,0 +1,58 @@
+"""The command `calipers text diff`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.cli.options import LEVEL, WholeNumber, draw, note, plot_option, strict_option
+from calipers.cli.output import Output, several_outputs
+from calipers.cli.text_options import TextRequest, details_of_measures, in_words, text_request, texts_and_measures
+
+if TYPE_CHECKING:
+    from calipers.results.tables import Table
+
+
+@click.command("diff")
+@texts_and_measures
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option("--limit", type=WholeNumber(0), default=10, show_default=True, metavar="N",
+              help="Documents with the largest gain, and as many with the largest loss, that are shown.")  # fmt: skip
+@plot_option("the gain or loss of every document, sorted")
+@details_of_measures
+@strict_option
+@text_request
+@several_outputs
+def command(
+    request: TextRequest, old: str, new: str, level: float, limit: int, plot: str | None, output: Output
+) -> None:
+    """Show what changed between two systems of DATA: means, and the documents with the largest gains and losses.
+
+    The first measure sorts the documents. A difference is new - old; its interval is Student's. Errors such as TER are
+    negated, so that more is better.
+
+    \b
+    calipers text diff data.jsonl s0 s1 -m "ROUGE-1 ROUGE-2"
+    calipers text diff data.jsonl s0 s1 -m "ROUGE-L" --limit 3 --format markdown
+    """
+    evaluation = request.evaluate(old, new)
+    found = evaluation.diff(old, new, level=level)
+    unit = evaluation.collection.kind.unit
+    note(f"{found.sentence()} ({level:.4g} interval)")
+    tables = {"means": ("means", found.table())}
+    for name, queries in (("gains", found.gains[:limit]), ("losses", found.losses[:limit])):
+        if queries:
+            tables[name] = (
+                f"largest {name}, {found.measures[0]}",
+                in_words(_scores_only(found.query_table(queries)), unit),
+            )
+    draw(plot, lambda charts: charts.gains_and_losses(found))
+    output.write_several(tables)
+
+
+def _scores_only(table: Table) -> Table:
+    """Leave out the columns about retrieved documents."""
+    return table.changed(columns=table.columns[:-3], rows=tuple(row[:-3] for row in table.rows))

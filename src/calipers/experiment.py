@@ -1,0 +1,158 @@
+"""One experiment: judgments, runs, measures and scoring options. Its methods are the questions about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from calipers.checks import Pairs, Policy, Samples
+from calipers.collection.document_facts import Costs, GroupsLike
+from calipers.collection.mismatch import Unmatched
+from calipers.collection.query_facts import QueryGroups, QueryWeights
+from calipers.collection.runs import remembered
+from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
+from calipers.conventions import Convention
+from calipers.evaluation.evaluation import Evaluation, Measures
+from calipers.evaluation.options import ScoringOptions
+from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.measures.populations import DEFAULT_POPULATION
+from calipers.native.columns import Precision
+from calipers.stats.significance import SEED
+
+if TYPE_CHECKING:
+    from calipers.limits.pool_bounds import Bounds
+    from calipers.limits.query_types import QueryTypes, Thresholds
+    from calipers.planning.sample_size import SampleSizePlan
+    from calipers.stats.comparison import Comparison
+
+
+class Experiment(Evaluation):
+    """Everything that can be asked about some runs.
+
+    The parameters are those of `evaluate`. runs: None for questions about judgments alone. Files are opened here and
+    read when a question needs them; the scores, and where judged documents rank, are kept. No question changes the
+    experiment: `with_` returns another one.
+
+    >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
+    >>> runs = {"old": {"q1": {"d2": 2, "d1": 1}, "q2": {"d3": 1}}, "new": {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}}
+    >>> exp = Experiment(qrels, runs, "RR AP")
+    >>> exp
+    <Experiment: 2 runs, 2 queries, RR, AP>
+    >>> exp.scores["RR"]
+    array([[0.5, 1. ],
+           [1. , 1. ]])
+    """
+
+    def __init__(
+        self,
+        judgments: JudgmentsLike,
+        runs: RunsLike | None,
+        measures: Measures = DEFAULT_MEASURES,
+        *,
+        like: str | Convention | None = None,
+        ties: str | None = None,
+        depth: int | None = None,
+        condensed: bool = False,
+        empty: Policy | None = None,
+        missing: Policy | None = None,
+        degenerate: Policy | None = None,
+        precision: Precision | None = None,
+        columns: ColumnNames | None = None,
+        costs: Costs | None = None,
+        document_groups: GroupsLike | None = None,
+        unmatched: Unmatched = "error",
+        jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+        warn: bool = True,
+    ) -> None:
+        scoring: dict[str, Any] = {
+            "like": like, "ties": ties, "depth": depth, "condensed": condensed, "empty": empty, "missing": missing,
+            "degenerate": degenerate, "precision": precision,
+        }  # fmt: skip
+        reading: dict[str, Any] = {
+            "columns": columns, "costs": costs, "document_groups": document_groups, "unmatched": unmatched,
+            "jobs": jobs, "progress": progress, "warn": warn,
+        }  # fmt: skip
+        opened = Evaluation.of(judgments, runs, measures, ScoringOptions(**scoring), **reading)
+        self.__dict__.update(opened.__dict__)
+        self.__dict__["runs"] = tuple(map(remembered, opened.runs))
+        self.__dict__["_given"] = {"judgments": judgments, "measures": measures, **scoring, **reading}
+
+    def with_(self, **changes: Any) -> Experiment:
+        """Return an experiment that differs in some of the parameters. All other parameters stay as they were given.
+
+        >>> exp = Experiment({"q": {"a": 1}}, {"q": {"b": 1, "a": 1}}, "RR")
+        >>> exp.scores["RR"], exp.with_(ties="worst").scores["RR"]
+        (array([[0.75]]), array([[0.5]]))
+        """
+        given: dict[str, Any] = {**self.__dict__["_given"], "runs": self.runs or None}
+        if "measures" not in changes:  # others may read another kind of judgments
+            given["judgments"] = self.judgments
+        return Experiment(**given | changes)
+
+    def compare(
+        self,
+        *,
+        baseline: str | Sequence[str] | None = None,
+        test: str = "t",
+        correction: str | None = "holm",
+        alpha: float = 0.05,
+        level: float | None = None,
+        samples: Samples | None = None,
+        seed: int = SEED,
+        effect: str = "d",
+        equivalence: float | None = None,
+        rope: float | None = None,
+        query_groups: QueryGroups | None = None,
+        query_weights: QueryWeights | None = None,
+        warn: bool = True,
+    ) -> Comparison:
+        """Test which systems differ. See `calipers.compare`."""
+        from calipers.stats.comparison import compare
+
+        return compare(
+            self.scores, baseline=baseline, test=test, correction=correction, alpha=alpha, level=level,
+            samples=samples, seed=seed, effect=effect, equivalence=equivalence, rope=rope,
+            query_groups=query_groups, query_weights=query_weights, warn=warn,
+        )  # fmt: skip
+
+    def bounds(
+        self,
+        *,
+        population: str = DEFAULT_POPULATION,
+        sd: str = "exact",
+        expected: str = "exact",
+        ideal: str = "exact",
+    ) -> Bounds:
+        """Return the ideal, worst and expected score for each query. See `calipers.bounds`."""
+        from calipers.limits.pool_bounds import bounds_of
+
+        return bounds_of(self, population=population, sd=sd, expected=expected, ideal=ideal)
+
+    def queries(self, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None) -> QueryTypes:
+        """Return the type of each query, such as easy or hard. See `calipers.limits.query_types.queries`."""
+        from calipers.limits.query_types import queries
+
+        return queries(self, population=population, thresholds=thresholds)
+
+    def plan(
+        self,
+        *,
+        difference: float | None = None,
+        power: float = 0.8,
+        alpha: float = 0.05,
+        pairs: Pairs = 1,
+        queries: int | None = None,
+        design: str = "t",
+        upper: float | None = None,
+        systems: int | None = None,
+        samples: int | None = None,
+        seed: int = SEED,
+    ) -> SampleSizePlan:
+        """Return how many queries are needed to detect a difference. See `calipers.plan`."""
+        from calipers.planning.sample_size import plan
+
+        return plan(
+            self.scores, difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design,
+            upper=upper, systems=systems, samples=samples, seed=seed,
+        )  # fmt: skip

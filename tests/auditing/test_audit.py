@@ -1,0 +1,479 @@
+"""The audit: figures side by side, parts that add up to the differences, and what they mean for the systems."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import replace
+from itertools import permutations
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.auditing.attribution import SWITCHES, shapley, turned
+from calipers.auditing.multiverse import multiverse
+from calipers.auditing.rescoring import Rescorer
+from calipers.auditing.terms import order_reach
+from calipers.cli.commands import COMMANDS, root
+from calipers.collection.simulate import simulate
+from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange
+from calipers.errors import CalipersError
+from calipers.evaluation.inputs import as_runs
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
+from calipers.lists import Lists
+from calipers.plurals import counted
+
+D3 = 1 / log2(3)
+
+
+Qrels = dict[str, dict[str, int]]
+Runs = dict[str, dict[str, dict[str, float]]]
+
+
+def collection(seed: int = 1, most: int = 2) -> tuple[Qrels, Runs]:
+    """Judgments and three systems, with everything that tools treat differently."""
+    draw = random.Random(seed)
+    qrels: Qrels = {}
+    runs: Runs = {"one": {}, "two": {}, "three": {}}
+    for number in range(24):
+        query = f"q{number}"
+        names = [f"d{i:02}" for i in range(draw.randint(2, 25))]
+        qrels[query] = {name: draw.randint(0, most) if number % 4 else 0 for name in names}
+        for system, run in runs.items():
+            if draw.random() < 0.9:
+                shown = draw.sample(names, draw.randint(1, len(names)))
+                skill = {"one": 0.0, "two": 1.0, "three": 2.0}[system]
+                run[query] = {d: round(skill * qrels[query][d] + draw.random() * 3) / 2 for d in shown} | {"x": 0.5}
+    return qrels, runs
+
+
+# --- Shapley's value --------------------------------------------------------------------------------------
+
+
+def by_orders(causes: list[str], value: dict[frozenset[str], float]) -> dict[str, float]:
+    """The mean of what each cause adds, over all orders of turning the switches."""
+    parts = dict.fromkeys(causes, 0.0)
+    orders = list(permutations(causes))
+    for order in orders:
+        for place, cause in enumerate(order):
+            before = frozenset(order[:place])
+            parts[cause] += (value[before | {cause}] - value[before]) / len(orders)
+    return parts
+
+
+@given(st.integers(1, 4), st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_shapley(count: int, seed: int) -> None:
+    causes = list("abcd"[:count])
+    draw = random.Random(seed)
+    sets = [frozenset(c for i, c in enumerate(causes) if mask >> i & 1) for mask in range(2**count)]
+    value = {each: draw.uniform(-1, 1) for each in sets}
+    parts = shapley(causes, lambda chosen: np.array([value[frozenset(chosen)]]))[:, 0]
+    assert parts.sum() == pytest.approx(value[frozenset(causes)] - value[frozenset()])
+    wanted = by_orders(causes, value)
+    assert parts.tolist() == pytest.approx([wanted[cause] for cause in causes])
+
+
+def test_turned_switches_lead_from_one_convention_to_the_other() -> None:
+    """No choice of a convention is left out of the switches."""
+    said = {field for fields in SWITCHES.values() for field in fields}
+    about = {"name", "sentence", "edition", "labels", "measures"}
+    assert said | about == set(Convention.__dataclass_fields__)
+    for tool in CONVENTIONS.values():
+        both = turned(CONVENTIONS["definition"], tool, list(SWITCHES))
+        assert all(getattr(both, field) == getattr(tool, field) for field in said)
+
+
+# --- figures and parts ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "nDCG", "P@5", "AP", "AP@10", "ERR@10", "V2(nDCG@10)"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_figures_are_those_of_evaluate_and_parts_add_up(measure: str, seed: int) -> None:
+    qrels, runs = collection(seed, most=1 if measure in ("AP", "AP@10", "P@5") else 2)
+    found = cal.audit(qrels, runs, measure, like=list(CONVENTIONS))
+    figures = found.figures()
+    assert figures.columns[:2] == ("system", "calipers")
+    available = [tool for tool in CONVENTIONS if (measure, tool) not in found.unavailable]
+    assert len(available) > 5
+    for tool in available:
+        wanted = cal.evaluate(qrels, runs, measure, like=tool).mean()
+        for system in runs:
+            assert figures[system, tool] == pytest.approx(wanted[system, measure], abs=1e-12), tool
+        parts = found.attribution(tool)
+        assert parts.parts.shape == (len(parts.causes), 3)
+        np.testing.assert_allclose(parts.parts.sum(axis=0), parts.difference, atol=1e-12)
+        reference = [figures[system, "calipers"] for system in runs]
+        np.testing.assert_allclose(parts.difference, np.array(figures[tool]) - reference, atol=1e-12)
+
+
+def test_one_cause_alone_gets_the_whole_difference() -> None:
+    qrels, runs = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}, {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}}
+    found = cal.audit(qrels, runs, like=["yahoo:stated", "letor4:stated", "letor3:stated"])
+    yahoo = found.attribution("yahoo:stated")
+    assert (yahoo.causes[0], yahoo.parts[0, 0], yahoo.lists[0]) == ("no relevant document", 0.5, 1)
+    assert yahoo.settings[0] == ("0", "1")
+    letor = found.attribution("letor4:stated")
+    part = dict(zip(letor.causes, letor.parts[:, 0].tolist(), strict=True))
+    assert part["lists shorter than k"] == pytest.approx(-D3 / 2)
+    assert found.attribution("letor3:stated").difference.tolist() == [0]
+    rows = found.causes().rows
+    assert ("yahoo:stated", "no relevant document", "0", "1", 1, 0.5, 0.5, 0.5) in rows
+    assert [row[1] for row in rows if row[0] == "letor3:stated"] == ["difference"]
+    assert found.parts()["cause"].count("difference") == 3
+
+
+def test_switches_that_a_measure_fixes_are_no_causes() -> None:
+    qrels, runs = collection()
+    found = cal.audit(qrels, runs, "nDCG(gain=exp,discount=log2,ideal=pool)@10", like=["letor4", "sklearn"])
+    assert set(found.attribution("letor4").causes) == {"lists shorter than k", "tied scores", "missing queries"}
+    assert np.abs(found.attribution("letor4").parts).max(axis=1).min() > 0
+    assert set(found.attribution("sklearn").causes) == {"missing queries"}
+
+
+def test_tools_that_cannot() -> None:
+    qrels = {"q": {"a": 3, "b": 0}, "r": {"a": 1}}
+    runs = {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0}}
+    found = cal.audit(qrels, runs, "nDCG@10 AP")
+    assert found.figures("nDCG@10")["run", "letor4"] == "n/a"
+    assert "label 3 of query 'q'" in found.unavailable["nDCG@10", "letor4"]
+    assert found.unavailable["AP", "gdeval"] == "gdeval has no AP"
+    assert "AP of 'xgboost'" in found.unavailable["AP", "xgboost"]
+    assert isinstance(found.figures("nDCG@10")["run", "mslr"], float)
+    with pytest.raises(CalipersError, match="letor4 has no figure"):
+        found.attribution("letor4", "AP")
+    with pytest.raises(CalipersError, match="was not audited"):
+        found.attribution("letor9", "AP")
+    with pytest.raises(CalipersError, match="which measure"):
+        found.figures()
+    with pytest.raises(CalipersError, match="letor4 cannot be the reference for nDCG@10: label 3"):
+        cal.audit(qrels, runs, reference="letor4")
+    judgments = cal.Judgments.from_arrays([1, 0], group=[2])
+    tied = cal.audit(judgments, np.zeros(2), like=["trec_eval", "letor4"])
+    assert "no ids" in tied.unavailable["nDCG@10", "trec_eval"]
+    with pytest.raises(CalipersError, match="named twice"):
+        cal.audit(qrels, runs, like=["letor4", "letor4:observed"])
+    with pytest.raises(CalipersError, match="no query in common"):
+        cal.audit(qrels, {"z": {"a": 1.0}})
+
+
+def test_orders_and_significance() -> None:
+    """Two systems change places where empty or short queries count."""
+    pools = {f"long{i}": {f"d{j}": int(j == 0) for j in range(12)} for i in range(12)}
+    pools |= {f"short{i}": {"a": 1, "b": 0} for i in range(12)}
+    best = {d: -float(i) for i, d in enumerate(pools["long0"])}
+    late = {d: float(i) for i, d in enumerate(pools["long0"])}
+    runs = {
+        "deep": {q: best if q.startswith("long") else {"b": 2.0, "a": 1.0} for q in pools},
+        "flat": {q: late if q.startswith("long") else {"a": 2.0, "b": 1.0} for q in pools},
+    }
+    found = cal.audit(pools, runs, "P@1", like=["letor4", "trec_eval"])
+    assert found.groups() == [["calipers", "letor4", "trec_eval"]]
+    assert found.advice().startswith("All tools agree on P@1 here")
+    found = cal.audit(pools, runs, "nDCG@10", like=["letor4", "trec_eval"])
+    assert found.figures()["deep", "calipers"] == pytest.approx((1 + D3) / 2)
+    found = cal.audit(pools, {**runs, "deep": {q: late if q == "long0" else r for q, r in runs["deep"].items()}},
+                      "nDCG@10", like=["letor4"])  # fmt: skip
+    assert found.correlations()["calipers", "letor4"] == 1
+    assert found.swaps().rows == ()
+    # Short lists decide for "flat" under the definition; LETOR 4.0 does not see them.
+    kept = {"long0", "long1", *(q for q in pools if q.startswith("short"))}
+    mixed = {"deep": {q: r if q in kept else late for q, r in runs["deep"].items()}, "flat": runs["flat"]}
+    found = cal.audit(pools, mixed, "nDCG@10", like=["letor4"])
+    assert found.correlations()["calipers", "letor4"] == -1
+    assert [row[:4] for row in found.swaps().rows] == [("calipers", "letor4", "flat", "deep")]
+    assert found.significance().columns == ("tools", "significant", "appear", "vanish", "turn")
+    assert "1 pair of systems changes places between calipers and letor4" in found.advice()
+    changes = found.changes()
+    assert {row[1] for row in changes.rows} <= {"appears", "vanishes", "turns"}
+    assert "Audit: 2 systems x 2 tools" in repr(found)
+    assert "<table>" in found._repr_html_()
+
+
+def test_significant_differences_that_vanish() -> None:
+    qrels, runs = collection(5)
+    found = cal.audit(qrels, runs, "nDCG@10")
+    table = found.significance()
+    assert table.rows[0][0].startswith("calipers")
+    assert table.rows[0][2:] == (0, 0, 0)
+    counts = {kind: sum(row[1] == kind for row in found.changes().rows) for kind in ("appears", "vanishes", "turns")}
+    assert [sum(table[name]) for name in ("appear", "vanish", "turn")] == list(counts.values())
+
+
+def test_one_query_and_one_system() -> None:
+    found = cal.audit({"q": {"a": 1}}, {"q": {"a": 1.0}})
+    assert found.changes().rows == ()
+    assert found.advice()
+
+
+# --- explanations -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["nDCG@10", "AP", "P@5", "ERR@10", "MeanNDCG", "V2(nDCG@10)", "DCG", "RBP"])
+def test_terms_add_up(measure: str) -> None:
+    qrels, runs = collection(3, most=2)
+    for query in list(qrels)[:12]:
+        if query not in runs["two"]:
+            continue
+        found = cal.explain(qrels, runs, query, measure, like=["definition", "mslr"], system="two")
+        for like in ("definition", "mslr"):
+            wanted = cal.evaluate(qrels, runs["two"], measure, like=like)
+            score = wanted.values[0, 0, wanted.queries.index(query)]
+            assert found.scores[like] == pytest.approx(score, nan_ok=True)
+            rows = found.table(like).rows
+            total = next(row[-1] for row in rows if row[0] == "sum of the list")
+            terms = [row[-1] for row in rows if row[0].startswith("list") and row[-1] is not None]
+            assert sum(terms) == pytest.approx(total)
+            assert rows[-1][0] == "score"
+
+
+def test_explanation_says_why() -> None:
+    labels, run = {"q": {"a": 2, "b": 0}, "r": {"c": 0}}, {"q": {"b": 2.0, "a": 1.0}, "r": {"c": 1.0}}
+    found = cal.explain(labels, run, "q")
+    assert found.table("letor4").rows[-1][2] == "2 documents, fewer than 10: 0"
+    assert found.table("definition").rows[1] == ("list", "2", "a", 2.0, 3.0, pytest.approx(D3), pytest.approx(3 * D3))
+    assert "letor4: 0.0000" in str(found)
+    found = cal.explain(labels, run, "r", like=["yahoo"])
+    assert found.table("yahoo").rows[-1][2] == "no relevant document: counts 1"
+    tied = cal.explain(labels, {"q": {"a": 1.0, "b": 1.0}}, "q", "AP", like=["definition"])
+    assert ("list, the tie together", "1-2") in [row[:2] for row in tied.table("definition").rows]
+    with pytest.raises(CalipersError, match="query 'z' is not judged"):
+        cal.explain(labels, run, "z")
+    with pytest.raises(CalipersError, match="unknown system 'z'; there are run"):
+        cal.explain(labels, run, "q", system="z")
+
+
+# --- the command ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    qrels, runs = collection()
+    Path("qrels.txt").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q in qrels for d, g in qrels[q].items()), encoding="utf-8"
+    )
+    for name, run in runs.items():
+        lines = (f"{q} Q0 {d} 1 {s} {name}\n" for q in run for d, s in run[q].items())
+        Path(f"{name}.run").write_text("".join(lines), encoding="utf-8")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(root, ["audit", "qrels.txt", "one.run", "two.run", "three.run", *arguments])
+
+
+def test_the_command(files: Path) -> None:
+    assert "audit" in COMMANDS
+    done = run()
+    assert done.exit_code == 0, done.exception
+    lines = done.stdout.splitlines()
+    assert lines[0] == "nDCG@10: figures"
+    assert lines[1].split() == ["system", "calipers", *TOOLS]
+    assert "no relevant document" in done.stdout
+    assert lines[-1].startswith("Report nDCG@10 as calipers evaluate prints it, with the linear gain, and say so: ")
+    assert "queries without a relevant document" in done.stderr
+    figures = cal.audit("qrels.txt", ["one.run", "two.run", "three.run"]).figures()
+    assert f"{figures['two', 'letor4']:.4f}" in lines[4]
+
+
+def test_the_advice_is_what_evaluate_prints(files: Path) -> None:
+    """The reference's figures are those of the command that the advice names."""
+    for like in ((), ("--like", "definition")):
+        done = run(*(("--reference", *like[1:]) if like else ()), "--show", "figures", "--format", "csv")
+        printed = CliRunner().invoke(
+            root, ["evaluate", "qrels.txt", "two.run", "-m", "nDCG@10", "--format", "csv", *like]
+        )
+        assert done.stdout.splitlines()[2].split(",")[:2] == printed.stdout.splitlines()[1].split(",")
+    assert "Report nDCG@10 as definition has it (calipers evaluate --like definition), with the exp gain" in done.stderr
+
+
+def test_formats_and_choices(files: Path) -> None:
+    done = run("--tool", "letor4", "--stated", "--show", "figures", "--format", "csv")
+    stated = ("letor3:stated", "letor4:stated", "mslr:stated", "yahoo:stated", "ranklib:stated", "trec:stated")
+    assert done.stdout.splitlines()[0] == ",".join(("system", "calipers", "letor4", *stated))
+    assert "Report nDCG@10" in done.stderr
+    tools = ("--tool", "yahoo", "--tool", "sklearn", "--reference", "trec_eval")
+    done = run("-m", "nDCG@10 AP", *tools, "--format", "json")
+    found = json.loads(done.stdout)
+    assert [*found["figures-AP"][0]] == ["system", "trec_eval", "calipers", "yahoo", "sklearn"]  # evaluate's own too
+    assert (found["figures-AP"][0]["yahoo"], found["figures-AP"][0]["sklearn"]) == ("n/a", "n/a")
+    assert "n/a, yahoo (AP)" in done.stderr
+    Path("ours.toml").write_text('gain = "linear"\nempty = 1\n', encoding="utf-8")
+    assert "ours" in run("--tool", "ours.toml").stdout
+    done = run("--show", "parts", "--tool", "letor4", "--format", "csv")
+    parts: dict[str, float] = {}
+    differences: dict[str, float] = {}
+    for line in done.stdout.splitlines()[1:]:
+        _, system, cause, part = line.split(",")
+        if cause == "difference":
+            differences[system] = float(part)
+        else:
+            parts[system] = parts.get(system, 0.0) + float(part)
+    assert parts == pytest.approx(differences)
+
+
+def test_explain_on_the_command_line(files: Path) -> None:
+    done = run("--explain", "q1", "--tool", "letor4", "--system", "two")
+    assert done.exit_code == 0, done.exception
+    assert "nDCG@10 of two for query q1, like calipers" in done.stdout
+    assert "like letor4" in done.stdout
+    assert run("--explain", "q1").exit_code == 0
+    assert "query 'q99' is not judged" in str(run("--explain", "q99").exception)
+    assert "none of the tools" in str(run("--explain", "q1", "-m", "AP", "--tool", "gdeval").exception)
+
+
+def test_bad_input(files: Path) -> None:
+    Path("qrels.txt").write_text("q1 0 d00 7\n", encoding="utf-8")
+    done = run("--show", "figures")
+    assert "n/a" in done.stdout
+    assert "label 7 of query 'q1' is beyond what the profile 'letor4' can express" in done.stderr
+    assert "unknown convention 'letor' in" not in done.stderr
+    assert "unknown convention 'nothing'" in str(run("--tool", "nothing").exception)
+    assert "unknown measure" in str(run("-m", "nonsense").exception)
+
+
+# --- real data --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.data
+def test_document_002_figure_1(data: Path) -> None:
+    """MQ2008, fold 1: LETOR's figures collapse from k = 8 on, Yahoo's are shifted by a constant."""
+    scores = sorted((data / "letor" / "oracle-output").glob("*.scores"))
+    measures = [f"nDCG@{k}" for k in range(1, 11)]
+    judgments = cal.read_letor(data / "letor" / "MQ2008" / "S5.txt.xz")
+    tools = ["letor4", "yahoo", "letor4:stated", "yahoo:stated"]
+    found = cal.audit(judgments, scores, measures, like=tools, reference="definition")
+    empty = found.facts["queries without a relevant document"] / found.facts["queries"]
+    assert empty > 0.25
+    short = {}
+    for name in measures:
+        for tool in ("letor4", "yahoo", "letor4:stated", "yahoo:stated"):
+            parts = found.attribution(tool, name)
+            np.testing.assert_allclose(parts.parts.sum(axis=0), parts.difference, atol=1e-12)
+        yahoo = found.attribution("yahoo:stated", name)
+        np.testing.assert_allclose(yahoo.parts[yahoo.causes.index("no relevant document")], empty, atol=1e-12)
+        assert np.abs(yahoo.difference - empty).max() < 0.01  # all but the ties
+        letor = found.attribution("letor4", name)
+        part = dict(zip(letor.causes, letor.parts, strict=True)).get("lists shorter than k", np.zeros(3))
+        short[int(name.partition("@")[2])] = float(part.mean())
+    assert all(abs(short[k]) < 0.02 for k in range(1, 8))
+    assert short[8] < -0.05
+    assert all(short[k] < -0.2 for k in (9, 10))
+    by_letor, by_definition = (
+        [float(np.mean(found.figures(name)[tool])) for name in measures] for tool in ("letor4", "definition")
+    )
+    assert by_letor[9] < by_letor[6] / 1.5
+    assert by_definition == sorted(by_definition)
+
+
+@pytest.mark.data
+def test_the_37_runs_of_dl19(data: Path) -> None:
+    qrels = data / "trec" / "qrels" / "qrels.dl19-passage.txt.xz"
+    runs = sorted((data / "trec" / "dl19-passage" / "runs").iterdir())
+    assert len(runs) == 37
+    found = cal.audit(qrels, runs, "nDCG@10")
+    found.causes(), found.correlations(), found.swaps(), found.significance()
+    wanted: Any = cal.evaluate(qrels, runs[:3], "nDCG@10", like="trec_eval-9").mean()
+    for system, figure in wanted.rows:
+        assert found.figures()[system, "trec_eval-9"] == pytest.approx(figure, abs=1e-12)
+
+
+# --- labels below 0, and printed numbers --------------------------------------------------------------------
+
+
+def test_labels_below_0_count_as_0_where_a_tool_has_none() -> None:
+    """One -1 used to leave nine columns without a figure. bpref and RIC read -1 otherwise than 0, nDCG does not."""
+    qrels = {"q1": {"a": 2, "b": -1, "c": 1}, "q2": {"d": 1, "e": 0}}
+    runs = {"one": {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}, "q2": {"e": 2.0, "d": 1.0}}}
+    clamped = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"d": 1, "e": 0}}
+    found = cal.audit(qrels, runs, "nDCG@10")
+    assert not found.unavailable
+    for tool in CONVENTIONS.values():
+        if tool.name in TOOLS:
+            assert (tool.name in found.raised) == (tool.labels.lowest is not None)
+            expected = cal.evaluate(clamped, runs, "nDCG@10", like=tool).mean()["one", "nDCG@10"]
+            assert found.figures()["one", tool.name] == pytest.approx(expected, abs=1e-12)
+    assert set(found.raised.values()) == {1}
+    ours = Convention("ours", labels=LabelRange(lowest=0))
+    parts = cal.audit(qrels, runs, "num_nonrel_judged_ret", like=[ours]).attribution("ours")
+    assert (parts.causes, parts.settings) == (("grades below 0",), (("as they are", "as 0"),))
+    assert parts.parts[0, 0] == parts.difference[0] == 1  # b is a judged document that is not relevant, for them
+
+
+def test_the_tools_own_default_is_a_column_whatever_the_reference() -> None:
+    qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
+    found = cal.audit(qrels, run, "nDCG@10", like=["yahoo"], reference="letor4")
+    assert found.figures().columns == ("system", "letor4", "calipers", "yahoo")
+    assert found.figures()["run", "calipers"] == cal.evaluate(qrels, run, "nDCG@10").mean()["run", "nDCG@10"]
+    linear = cal.audit(qrels, run, "nDCG(gain=linear)@10", like=["yahoo", "definition"])
+    assert len({*linear.figures().rows[0][1:]}) == 1  # what was asked for is asked of all
+    assert "gain" not in linear.attribution("yahoo").causes
+
+
+@pytest.mark.slow
+def test_the_multiverse_has_every_tool_and_every_combination() -> None:
+    chances: dict[str, Any] = {"ties": 0.5, "missing": 0.1, "empty": 0.2, "unjudged": 0.3, "grades": (0.6, 0.25, 0.15)}
+    simulation = simulate(topics=8, systems=3, pool=8, retrieved=12, **chances, seed=4)
+    system = [*simulation.runs][1]
+    found = multiverse(simulation.qrels, simulation.runs, "nDCG@5", "0.5", system=system)
+    for tool in TOOLS:
+        scores = cal.evaluate(simulation.qrels, simulation.runs, "nDCG@5", like=tool, warn=False)
+        figure = float(scores.mean()[system, "nDCG@5"])
+        printed = replace(found, number=f"{figure:.6f}")
+        assert tool in {name for c, _ in printed.matches for name in printed.tools[c]}
+        assert {s for _, s in printed.matches} == {1}
+        assert replace(found, number=f"{100 * figure:.4f}").matches == printed.matches  # as a percentage
+        assert tool in printed.table().rows[0][2] + printed.sentences()[0]
+    for c, convention in enumerate(found.conventions[::41]):  # each figure is what evaluate says
+        expected = cal.evaluate(simulation.qrels, simulation.runs, "nDCG@5", like=convention, warn=False).mean()
+        assert found.figures[41 * c].tolist() == pytest.approx(expected["nDCG@5"], abs=1e-12)
+    named = [name for tools in found.tools for name in tools]
+    assert len(named) == len({*named})
+    assert {"calipers", *TOOLS} <= {*named}
+    assert sum(row[1] for row in found.orders().rows) == len(found.conventions)
+
+
+def test_the_order_of_the_systems_survives_or_does_not() -> None:
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2, "d": 1, "e": 0}}
+    better = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 3.0, "d": 2.0, "e": 1.0}}
+    worse = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"e": 3.0, "d": 2.0, "c": 1.0}}
+    found = multiverse(qrels, {"better": better, "worse": worse}, "RR", "1.0")
+    assert found.sentences()[0].startswith("1.0 is the RR of better under ")
+    assert "the order of the 2 systems is the same under all" in found.sentences()[1]
+    assert multiverse(qrels, {"better": better}, "RR", "0.77").sentences() == [
+        f"none of {counted(len(found.conventions), 'known convention')} prints 0.77; the nearest is 1.0000, better "
+        "like calipers"
+    ]
+    short = {"q1": {"a": 1.0}, "q2": {"c": 1.0}}  # perfect, but shorter than k: 0 for LETOR's scripts
+    deep = {"q1": {"b": 4.0, "a": 3.0, "x": 2.0}, "q2": {"e": 4.0, "c": 3.0, "x": 2.0}}
+    turned = multiverse(qrels, {"short": short, "deep": deep}, "nDCG@2", "0.5")
+    assert re.search(r"does not survive: it is another under \d+ of \d+ known conventions", turned.sentences()[-1])
+    assert re.search(r"at most (1 pair changes|[2-9]\d* pairs change) places", turned.sentences()[-1])
+    with pytest.raises(cal.CalipersError, match="'seven' is not a number"):
+        multiverse(qrels, {"better": better}, "RR", "seven")
+
+
+@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("ties", ["average", "docid", "docid-ascending", "input", "best", "worst"])
+def test_lists_are_scored_the_same_where_their_top_is_enough(ties: str, precision: Any) -> None:
+    """The ideal of what a list retrieved reads all of it, though not in which order."""
+    qrels, runs = collection(3)
+    rescorer = Rescorer(cal.Judgments.from_dict(qrels), as_runs(runs))
+    rescorer.scores("nDCG@3", Convention("other", ideal="list"))  # whose sorted lists are shared
+    for short in ("pad", "zero"):
+        rules = Convention("one", ideal="list", ties=ties, precision=precision, short=short)
+        measure = rescorer.measure("nDCG@3", rules)
+        assert (measure.form.reach, order_reach(measure.form)) == (None, 3)
+        whole = Lists.of(rescorer.known(rules).pool, rescorer.retrieved(rules))
+        wanted = score_lists(whole, [measure], ScoringOptions(like=rules)).values[0]
+        np.testing.assert_array_equal(rescorer.scores("nDCG@3", rules).values[0].ravel(), wanted)

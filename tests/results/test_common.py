@@ -1,0 +1,49 @@
+"""What holds for every result: it is printed, converted and pickled in the same way."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+import calipers as cal
+from calipers.results.result import Result
+
+QRELS = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}, "q3": {"c": 1, "a": 0}}
+RUNS = {
+    "new": {query: {"a": 3, "b": 2, "c": 1} for query in QRELS},
+    "old": {"q1": {"c": 3, "a": 2}, "q2": {"b": 3, "c": 2}, "q3": {"a": 3, "d": 1}},
+}
+
+
+def scores() -> cal.Scores:
+    return cal.evaluate(QRELS, RUNS, "AP RR", warn=False)
+
+
+EXAMPLES: dict[str, Callable[[], Result]] = {
+    "Comparison": lambda: cal.compare(scores(), warn=False),
+    "NonInferiority": lambda: cal.non_inferiority(scores(), "new", "old", 0.1),
+    "SampleSizePlan": lambda: cal.plan(scores(), 0.1),
+    "Bounds": lambda: cal.bounds(QRELS, "AP"),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_result_is_printed_converted_and_pickled_alike(name: str) -> None:
+    result = EXAMPLES[name]()
+    assert type(result).__name__ == name
+    assert result.summary.endswith(".")
+    assert repr(result) == str(result)
+    assert len(str(result).splitlines()) <= 20
+    assert str(result).startswith(result.title)
+    found = json.loads(result.to_json())
+    assert list(found["tables"]) == list(result.tables())
+    for table in result.tables():
+        assert result.to_csv(table).startswith(result.table(table).columns[0])
+        assert result.to_markdown(table).startswith("|")
+        assert r"\toprule" in result.to_latex(table)
+    assert "<table>" in result._repr_html_()
+    assert "<table>" in result.to_html()
+    assert str(pickle.loads(pickle.dumps(result))) == str(result)
