@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
     from calipers.collection.judgments import Judgments
     from calipers.collection.runs import Run
+    from calipers.experiment import Experiment
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
 
@@ -202,19 +203,22 @@ class Inputs(Runs):
         files = (self.judgments, *self.systems)
         return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict)
 
+    def experiment(self, **options: Any) -> Experiment:
+        """Return the experiment that a command asks. options: keywords of `Experiment`, such as `ties`."""
+        from calipers.experiment import Experiment
+
+        wanted = self.wanted()
+        known, runs = self.open(wanted.values())
+        return Experiment(known, runs or None, list(wanted), warn=False, **options)
+
     def scores(self, lists: ListPolicies) -> Scores:
-        """Scores of runs under measures, or from files of scores, with what is to be said about them."""
+        """Return the scores of runs under measures, or from files of scores. Prints the notes about them."""
         from calipers.cli.evaluate import note_undefined
-        from calipers.evaluation.evaluation import evaluate
 
         if self.are_scores:
             return self.score_files(lists.strict).open()
-        wanted = self.wanted()
-        known, runs = self.open(wanted.values())
-        with progress(len(runs), "runs") as advance:
-            scores = evaluate(
-                known, runs, list(wanted), jobs=lists.jobs, progress=advance, warn=False, **lists.policies
-            )
+        with progress(len(self.runs()), "runs") as advance:
+            scores = self.experiment(jobs=lists.jobs, progress=advance, **lists.policies).scores
         warn(scores.notes, lists.strict)
         note_undefined(scores)
         return scores
