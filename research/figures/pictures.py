@@ -61,7 +61,8 @@ def of_report(data: Path, folder: Path) -> None:
     """The report as a whole, and the sections that show what a page of the manual is about."""
     covid = data / "trec/covid-round1"
     page = folder / "report.html"
-    cal.write_report(covid / "qrels-rnd1.txt", chosen_runs(covid), page, MEASURES, title="TREC-COVID, twelve runs")
+    experiment = cal.Experiment(covid / "qrels-rnd1.txt", chosen_runs(covid), MEASURES)
+    experiment.report(page, title="TREC-COVID, twelve runs")
     with shown(page, 1280, 1250) as browser:
         browser.screenshot(path=str(IMAGES / "report.png"))
         for section, name in (("systems", "evaluate"), ("differs", "compare"), ("tools", "audit")):
@@ -114,7 +115,8 @@ def of_many_systems(data: Path, folder: Path) -> None:
     """The sections that grow with the pairs of systems, of 126 systems."""
     page = folder / "many.html"
     title = "TREC-8, 126 runs"
-    cal.write_report(data / "trec/trec8-adhoc/qrels.txt", chosen_of_trec_8(data), page, "nDCG@10", title=title)
+    experiment = cal.Experiment(data / "trec/trec8-adhoc/qrels.txt", chosen_of_trec_8(data), "nDCG@10")
+    experiment.report(page, title=title)
     with shown(page, 1600, 1250) as browser:
         place = browser.locator("#differs .chart").first
         place.scroll_into_view_if_needed()

@@ -81,7 +81,7 @@ _HOMES = {
     "results.tables": ("Table",),
     "stats.significance_marks": ("marked",),
     "progress": ("progress_bar",),
-    "report.page": ("Report", "write_report"),
+    "report.page": ("Report",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("plot", "text")  # that are named by their users: cal.plot.means(scores)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calipers.checks import Pairs, Policy, Samples
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes, Thresholds
     from calipers.planning.sample_size import SampleSizePlan
+    from calipers.report.page import Report
     from calipers.stats.comparison import Comparison
 
 
@@ -155,4 +157,34 @@ class Experiment(Evaluation):
         return plan(
             self.scores, difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design,
             upper=upper, systems=systems, samples=samples, seed=seed,
+        )  # fmt: skip
+
+    def report(
+        self,
+        output: str | Path = "report.html",
+        *,
+        title: str = "",
+        baseline: str | None = None,
+        sections: Iterable[str] = (),
+        top: int = 10,
+        query_texts: str | Path | Mapping[str, str] | None = None,
+        document_texts: str | Path | Mapping[str, str] | None = None,
+        judges: Any = None,
+        test: str = "t",
+        correction: str | None = "holm",
+        alpha: float = 0.05,
+        samples: Samples | None = None,
+        seed: int = SEED,
+        population: str = DEFAULT_POPULATION,
+        command: str = "",
+        progress: Callable[[int], None] | None = None,
+        warn: bool = True,
+    ) -> Report:
+        """Write everything about the runs to one HTML page. See `calipers.report.page.write_report`."""
+        from calipers.report.page import write_report
+
+        return write_report(
+            self, output, title=title, baseline=baseline, sections=sections, top=top, query_texts=query_texts,
+            document_texts=document_texts, judges=judges, test=test, correction=correction, alpha=alpha,
+            samples=samples, seed=seed, population=population, command=command, progress=progress, warn=warn,
         )  # fmt: skip

@@ -21,7 +21,7 @@ from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Lists
 from calipers.plot.drawing import specified
 from calipers.plot.systems import placed
-from calipers.report.material import gather
+from calipers.report.material import Material
 from calipers.report.section import Detail
 from calipers.report.sections import bounds as between
 from calipers.report.sections import queries
@@ -346,9 +346,8 @@ def test_pages_and_charts_know_that_less_is_better() -> None:
     scores = cal.evaluate({"q": POOL}, runs, ["EE-L", "EE-R"])
     found = cal.bounds({"q": POOL}, ["EE-L", "EE-R"])
     assert placed(scores, found, "EE-L")[:, 0].tolist() == pytest.approx([1, 0, -1], abs=1e-12)
-    material = gather(
-        {"q": POOL, "r": POOL}, {name: {"q": run["q"], "r": run["q"]} for name, run in runs.items()}, "EE-R EE-L"
-    )
+    twice = {name: {"q": run["q"], "r": run["q"]} for name, run in runs.items()}
+    material = Material(cal.Experiment({"q": POOL, "r": POOL}, twice, "EE-R EE-L", warn=False))
     with specified():
         assert between.section(material, Detail()).values["below"] == ""
         assert queries.section(material, Detail()).finding is not None

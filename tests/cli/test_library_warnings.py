@@ -135,7 +135,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
     "name",
     ["compare", "equivalence", "check", "difference", "ranges", "meta_evaluate", "judges", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
-     "write_report", "reproducibility", "read_scores", "evaluate", "bounds", "residuals", "pool", "audit", "explain",
+     "reproducibility", "read_scores", "evaluate", "bounds", "residuals", "pool", "audit", "explain",
      "leave_out_uniques", "simulate_judging", "exposure", "sampled"],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:

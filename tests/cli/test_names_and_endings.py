@@ -168,7 +168,8 @@ def test_a_baseline_of_the_library_that_fits_several_runs_is_refused(folder: Pat
     def compared(baseline: str, *runs: str) -> str | list[str] | None:
         scores = cal.evaluate("qrels.txt", runs, "AP", warn=False)
         found: str | list[str] | None = cal.compare(scores, baseline=baseline, warn=False).metadata["baseline"]
-        cal.write_report("qrels.txt", runs, "page.html", "AP", baseline=baseline, sections=["systems"], warn=False)
+        page = cal.Experiment("qrels.txt", runs, "AP", warn=False)
+        page.report("page.html", baseline=baseline, sections=["systems"], warn=False)
         return found
 
     assert compared("tagged", "old.run", "one.run") == "tagged"
@@ -178,7 +179,7 @@ def test_a_baseline_of_the_library_that_fits_several_runs_is_refused(folder: Pat
         with pytest.raises(cal.CalipersError, match=f"the baseline '{baseline}' could be .*: give the run a name, as"):
             cal.compare(cal.evaluate("qrels.txt", runs, "AP", warn=False), baseline=baseline)
         with pytest.raises(cal.CalipersError, match=f"the baseline '{baseline}' could be"):
-            cal.write_report("qrels.txt", runs, "page.html", "AP", baseline=baseline)
+            cal.Experiment("qrels.txt", runs, "AP", warn=False).report("page.html", baseline=baseline)
 
 
 def test_several_baselines_and_a_closing_sentence(folder: Path, said: Said) -> None:

@@ -805,5 +805,5 @@ def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, t
     assert "1 judges" not in section
     for row in effects.effects().rows:
         assert f'data-value="{row[2]!r}"' in section
-    cal.write_report(collection / "human.qrels", str(collection / "runs"), page, "nDCG@10")
+    cal.Experiment(collection / "human.qrels", str(collection / "runs"), "nDCG@10").report(page)
     assert 'id="judges"' not in page.read_text(encoding="utf-8")

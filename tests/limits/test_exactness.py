@@ -19,7 +19,7 @@ from calipers.measures.normalisation import reason_against
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
 from calipers.plot.drawing import specified
-from calipers.report.material import gather
+from calipers.report.material import Material
 from calipers.report.section import Detail
 from calipers.report.sections import bounds as between
 from calipers.report.sections import method
@@ -325,7 +325,7 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
 
 
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
-    material = gather("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP")
+    material = Material(cal.Experiment("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP", warn=False))
     assert dict(method.parameters(material))["what is not exact"].startswith(SAMPLED)
     with specified():
         (said, *_) = between.section(material, Detail()).values["inexact"]

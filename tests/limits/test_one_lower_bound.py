@@ -241,7 +241,9 @@ def test_retrieval_of_answers_is_refused_alike() -> None:
 def test_the_report_leaves_out_expected_scores_and_says_why(positives: tuple[str, str], tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
-    written = cal.write_report(positives[0], {"a": positives[1], "b": PERFECT}, page, "nDCG@10 AP", warn=False)
+    written = cal.Experiment(positives[0], {"a": positives[1], "b": PERFECT}, "nDCG@10 AP", warn=False).report(
+        page, warn=False
+    )
     text = page.read_text()
     assert says_what_to_do(text)
     assert any(says_what_to_do(note) for note in written.notes)

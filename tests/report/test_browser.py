@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+import calipers as cal
 from browser_page import TIMEOUT, Opened
 from calipers.collection.simulate import simulate
+from calipers.measures.grammar import DEFAULT_MEASURES
 from conftest import absent
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -21,10 +23,12 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MEASURES = "nDCG@10 AP RR"
 
 
+def write_report(judgments: Any, runs: Any, path: Path, measures: Any = DEFAULT_MEASURES, **choices: Any) -> cal.Report:
+    return cal.Experiment(judgments, runs, measures, warn=False).report(path, **choices)
+
+
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from calipers.report.page import write_report
-
     simulation = simulate(topics=8, systems=7, retrieved=40, ties=0.2, unjudged=0.2, seed=11)
     path = tmp_path_factory.mktemp("page") / "report.html"
     write_report(simulation.qrels, simulation.runs, path, MEASURES, title="Seven systems")
@@ -208,8 +212,6 @@ COLLISIONS = """[...document.querySelectorAll(".chart svg .role-axis-label")].fl
 @pytest.fixture(scope="session")
 def by_systems(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """Pages on 2 and on 24 systems."""
-    from calipers.report.page import write_report
-
     folder = tmp_path_factory.mktemp("systems")
     for systems in (2, 24):
         simulation = simulate(topics=8, systems=systems, retrieved=30, ties=0.1, unjudged=0.2, seed=4)
@@ -315,8 +317,6 @@ AWKWARD = (
 
 @pytest.fixture(scope="session")
 def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from calipers.report.page import write_report
-
     names = list(enumerate(AWKWARD))
     qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
     runs = {
@@ -458,8 +458,6 @@ def test_no_name_becomes_a_script_in_a_saved_chart(browser: Any, tmp_path: Path)
 
 
 def test_no_name_becomes_a_script_in_a_report(browser: Any, tmp_path: Path) -> None:
-    from calipers.report.page import write_report
-
     names = list(enumerate(RUNS_A_SCRIPT))
     qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
     runs = {s: {q: {d: float((7 * i + 3 * n + j) % 11) for i, d in names} for j, q in names} for n, s in names}
@@ -502,8 +500,6 @@ def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser
 
 @pytest.mark.parametrize(("topics", "systems"), [(8, 1), (1, 3), (1, 1)])
 def test_one_run_or_one_query(browser: Any, tmp_path: Path, topics: int, systems: int) -> None:
-    from calipers.report.page import write_report
-
     simulation = simulate(topics=topics, systems=systems, retrieved=20, seed=5)
     write_report(simulation.qrels, simulation.runs, tmp_path / "r.html", "nDCG@10 AP")
     found = Opened(browser, tmp_path / "r.html")
@@ -518,8 +514,6 @@ def test_one_run_or_one_query(browser: Any, tmp_path: Path, topics: int, systems
 @pytest.fixture(scope="session")
 def trec_8(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page on 126 systems and 50 topics."""
-    from calipers.report.page import write_report
-
     path, folder = tmp_path_factory.mktemp("trec-8") / "r.html", data / "trec/trec8-adhoc"
     written = write_report(folder / "qrels.txt", sorted((folder / "runs").iterdir())[:126], path)
     assert written.notes == ()

@@ -17,6 +17,7 @@ import calipers as cal
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation.inputs import as_runs
+from calipers.measures.grammar import DEFAULT_MEASURES
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -25,8 +26,7 @@ from calipers.changes.first_documents import first_documents
 from calipers.plot.page import script_data
 from calipers.report import page as pages
 from calipers.report.embedded_data import by_column
-from calipers.report.material import gather
-from calipers.report.page import write_report
+from calipers.report.material import Material
 from calipers.report.sections import SECTIONS
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 0}, "q3": {"x": 0, "y": 1, "z": 0}}
@@ -34,6 +34,12 @@ RUNS = {
     "one": {"q1": {"a": 3, "b": 2, "u": 1}, "q2": {"d": 2, "a": 2}, "q3": {"y": 1}},
     "two": {"q1": {"b": 3, "c": 2}, "q2": {"a": 1}, "q3": {"x": 2, "y": 1}},
 }
+
+
+def write_report(
+    judgments: Any, runs: Any, path: Any, measures: Any = DEFAULT_MEASURES, *, empty: Any = None, **choices: Any
+) -> cal.Report:
+    return cal.Experiment(judgments, runs, measures, empty=empty, warn=False).report(path, **choices)
 
 
 def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -241,11 +247,11 @@ def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
 def test_of_many_systems_ranges_are_those_of_the_first_measure(
     simulated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("calipers.report.material.MANY", 3)
+    monkeypatch.setattr("calipers.report.material.MANY_SYSTEMS", 3)
     write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10 AP", sections=["unjudged"])
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert list(block(text, "charts-data")["ranges"]) == ["nDCG@10"]
-    assert "No ranges of AP: of more than 3 systems" in text
+    assert "No ranges of AP: with more than 3 systems" in text
 
 
 def test_a_baseline_and_chosen_sections(simulated: Any, tmp_path: Path) -> None:
@@ -302,7 +308,7 @@ def test_one_measure_undefined_among_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["nowhere/report.html", "."])
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path, output: str) -> None:
     with pytest.raises(CalipersError, match=r"cannot write here|is a folder"):
-        write_report("no such file", "nor this", tmp_path / output)
+        write_report(QRELS, RUNS, tmp_path / output)
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody may write to")
@@ -343,7 +349,7 @@ def test_too_large_a_page_is_thinned_and_says_so(
 def test_thinned_pairs_are_those_of_the_best_systems(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from calipers.report.section import Detail
 
-    material = gather(simulated.qrels, simulated.runs, "AP")
+    material = Material(cal.Experiment(simulated.qrels, simulated.runs, "AP"))
     best = {material.scores.systems[s] for s in material.order[:2]}
     placed = {each.key: each for each in pages.make(material, Detail(measures=1, systems=2))}
     (chart,) = placed["differs"].section.charts["differs"].values()

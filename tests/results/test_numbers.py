@@ -244,7 +244,7 @@ def test_what_evaluates_on_its_own_account_does_not_warn(tmp_path: Path) -> None
         warnings.simplefilter("error", cal.CalipersWarning)
         cal.ric_study(QRELS, runs)
         cal.audit(QRELS, runs, "nDCG@10")
-        cal.write_report(QRELS, runs, str(tmp_path / "report.html"), warn=False)
+        cal.Experiment(QRELS, runs, warn=False).report(tmp_path / "report.html", warn=False)
 
 
 def test_exchanged_judgments_and_runs_are_noticed(tmp_path: Path, said: Said) -> None:

@@ -90,19 +90,20 @@ def command(
     calipers report human.qrels runs/* --judge llm.qrels -o report.html
     calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
     """  # fmt: skip
-    from calipers.report.page import report_page
+    from calipers.report.page import check_page_name, report_page
     from calipers.report.sections import SECTIONS
 
-    wanted = inputs.wanted()
+    check_page_name(output)
     if choices.baseline:
-        inputs.name_of(choices.baseline)  # a wrong one is refused before anything is read
-    known, runs = inputs.open(wanted.values())
-    with progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
+        inputs.name_of(choices.baseline)  # a wrong name is refused before anything is read
+    with progress(len(inputs.runs()) + len(SECTIONS), "runs and sections") as advance:
+        experiment = inputs.experiment(jobs=lists.jobs, progress=advance, **lists.policies)
         page, notes = report_page(
-            known, runs, list(wanted), choices, judges=inputs.read_judges(judges) if judges else None, texts=texts,
-            command=typed_command(), progress=advance, jobs=lists.jobs, **lists.policies,
+            experiment, choices, judges=inputs.read_judges(judges) if judges else None, texts=texts,
+            command=typed_command(), progress=advance,
         )  # fmt: skip
-    warn(notes, lists.strict)  # as an error it leaves no page behind
+    warn(notes, lists.strict)  # with --strict, notes are an error and no page is written
     write_whole(output, page)
-    note(f"{counted(len(runs), 'system')}, {counted(len(known.queries), 'query')}, {len(page) / 1e6:.2f} MB")
+    queries = counted(len(experiment.judgments.queries), "query")
+    note(f"{counted(len(experiment.runs), 'system')}, {queries}, {len(page) / 1e6:.2f} MB")
     show(f"{output}\n")

@@ -1,27 +1,21 @@
-"""What a report is made of: each result is worked out when a section first asks for it."""
+"""An experiment and the choices for its report. Each result is computed when a section first asks for it."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import system_meant
-from calipers.collection.runs import RememberedRun, Run
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.collection.runs import Run, unwrapped
 from calipers.collection.texts import read_texts
 from calipers.errors import CalipersError, CheckFailed, place_of
-from calipers.evaluation.evaluation import Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs, facts_as_keywords, kind_read
-from calipers.judging.panel import named_judgments
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
@@ -33,6 +27,8 @@ if TYPE_CHECKING:
     from calipers.auditing.audit import Audit
     from calipers.axioms.verdicts import Properties
     from calipers.changes.difference import Difference
+    from calipers.collection.judgments import Judgments
+    from calipers.experiment import Experiment
     from calipers.information.difference import InformationDifference
     from calipers.judging.judge_study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
@@ -43,41 +39,48 @@ if TYPE_CHECKING:
     from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
-MANY = 30  # systems, above which ranges are those of the first measure
-QUERY_TEXT, DOCUMENT_TEXT = 300, 160  # characters of a text that are shown
+MANY_SYSTEMS = 30  # with more systems, ranges are computed for the first measure only
+QUERY_TEXT, DOCUMENT_TEXT = 300, 160  # number of characters of a text that the page shows
 
 
 class ReportOptions(Record):
-    """What a report leaves to its user."""
+    """The choices for a report."""
 
     title: str = ""
     test: str = "t"
-    correction: str = "holm"
+    correction: str | None = "holm"
     alpha: float = 0.05
     samples: Any = None
     seed: int = SEED
     population: str = DEFAULT_POPULATION
-    top: int = 10  # documents of each ranking that are shown
-    baseline: str = ""  # the system that the others are compared with; of two systems the old one
-    sections: tuple[str, ...] = ()  # the only ones that are wanted, by their names; all where there are none
+    top: int = 10  # number of documents of each ranking that the page shows
+    baseline: str | None = None  # the system that all others are compared with; of two systems, the old one
+    sections: tuple[str, ...] = ()  # names of the wanted sections; empty for all that apply
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts to show beside ids: files as `cal.read_texts` reads them, or {id: text}."""
+    """Texts to show with ids: files that `cal.read_texts` reads, or {id: text}."""
 
     query_texts: str | Path | Mapping[str, str] | None = None
     document_texts: str | Path | Mapping[str, str] | None = None
 
+    def check(self) -> None:
+        """Refuse files that do not exist, before any work is done."""
+        for source in (self.query_texts, self.document_texts):
+            if isinstance(source, str | Path) and not Path(source).exists():
+                raise CalipersError("there is no such file", file=str(source))
+
     def of_queries(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the beginnings of the texts of these queries, by id."""
         return _shown_texts(self.query_texts, ids, QUERY_TEXT)
 
     def of_documents(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the beginnings of the texts of these documents, by id."""
         return _shown_texts(self.document_texts, ids, DOCUMENT_TEXT)
 
 
 def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[str], most: int) -> dict[str, str]:
-    """The beginnings of the texts that are wanted."""
     if source is None:
         return {}
     if isinstance(source, Mapping):
@@ -89,29 +92,30 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
 
 
 class ScoredMaterial:
-    """What reports on rankings and on texts share: systems, their scores, and who really differs."""
+    """Base of the material of all reports, on rankings and on texts: systems and their scores."""
 
-    unit: str  # what systems are scored on
-    scores: Scores  # under the measures that were asked for
+    unit: str  # singular noun for what systems are scored on, such as "query"
+    scores: Scores  # under the measures that the user named
     choices: ReportOptions
 
     @property
     def name(self) -> str:
-        """The file of what systems are scored on."""
+        """Name of the file of judgments or texts."""
         raise NotImplementedError
 
     @property
     def sizes(self) -> list[str]:
-        """How much there is of it, in words."""
+        """Sizes of the data in words, such as "50 queries"."""
         return [counted(len(self.scores.queries), self.unit)]
 
     @property
     def measure(self) -> str:
-        """The measure that speaks for the others: the first."""
+        """The first measure. Sections that can show only one measure show this one."""
         return self.scores.measures[0]
 
     @property
     def title(self) -> str:
+        """Title of the page: the user's, or names of the systems and the file."""
         if self.choices.title:
             return self.choices.title
         systems = self.scores.systems
@@ -121,7 +125,7 @@ class ScoredMaterial:
 
     @property
     def subtitle(self) -> str:
-        """What the title does not say."""
+        """Sizes and measures, as far as the title does not name them."""
         counts = self.sizes
         if self.choices.title:
             counts.insert(0, counted(len(self.scores.systems), "system"))
@@ -129,28 +133,23 @@ class ScoredMaterial:
 
     @cached_property
     def order(self) -> list[int]:
-        """The systems by the first measure, best first; those without a mean last."""
+        """Places of the systems, the best under the first measure first. Systems without a mean are last."""
         return best_first(self.scores)
 
     @cached_property
     def comparison(self) -> Comparison:
+        """Tests of all pairs of systems."""
         from calipers.stats.comparison import compare
 
         c = self.choices
-        baseline = c.baseline or None
         return compare(
-            self.scores,
-            c.test,
-            c.correction,
-            alpha=c.alpha,
-            samples=c.samples,
-            seed=c.seed,
-            baseline=baseline,
-            warn=False,
-        )
+            self.scores, baseline=c.baseline or None, test=c.test, correction=c.correction, alpha=c.alpha,
+            samples=c.samples, seed=c.seed, warn=False,
+        )  # fmt: skip
 
     @cached_property
     def power(self) -> DiscriminativePower:
+        """Share of the pairs of systems that each measure tells apart."""
         from calipers.metaevaluation.power import discriminative_power
 
         c = self.choices
@@ -159,35 +158,80 @@ class ScoredMaterial:
 
 @dataclass(eq=False)
 class Material(ScoredMaterial):
-    """Judgments, runs and scores, and all that follows from them."""
+    """An experiment and the choices for its report."""
 
-    judgments: Judgments
-    runs: Sequence[Run]  # each file of which is read once
-    whole: Sequence[Run]  # the same, to be read with all their documents
-    scores: Scores  # under the measures that were asked for
-    plain: Scores  # under these, or under what they normalise
-    plain_of: Mapping[str, str]  # of each measure that was asked for: its name among the plain ones
-    choices: ReportOptions
-    policies: Mapping[str, Any]
-    provenance: Provenance
-    unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
-    judges: Any = None  # other judgments of the same queries, by name
+    experiment: Experiment
+    choices: ReportOptions = field(default_factory=ReportOptions)
+    judges: Mapping[str, Judgments] | None = None  # other judgments of the same queries, by name
     texts: Texts = field(default_factory=Texts)
-    unranged: dict[str, str] = field(default_factory=dict)  # measures without ranges, and why
+    command: str = ""  # to repeat the report
+    without_bounds: dict[str, str] = field(default_factory=dict)  # reasons by measure
+    without_ranges: dict[str, str] = field(default_factory=dict)  # reasons by measure
 
-    unit: str = "query"  # what systems are scored on
+    unit: str = "query"
+
+    def __post_init__(self) -> None:
+        if self.choices.baseline:
+            self.choices = self.choices.changed(baseline=system_meant(self.choices.baseline, self.experiment.runs))
+        if np.isnan(self.scores.values).all():
+            reason = Reason(int(np.bincount(self.scores.reasons.ravel()).argmax()))
+            raise CheckFailed(
+                f"every score is undefined ({reason}), so there is nothing to report. Such queries count as 0 if "
+                "`empty` and `missing` are 0."
+            )
 
     def sections(self) -> dict[str, Any]:
-        """The sections of the page, by key: their titles, and what makes them."""
+        """Return the sections of the page by key: their titles, and the functions that make them."""
         from calipers.report.sections import sections_of
 
         return sections_of(self)
 
     def verdict(self) -> list[str]:
-        """The paragraph for a reader who reads nothing else."""
+        """Return the sentences at the top of the page."""
         from calipers.report.verdict import verdict
 
         return verdict(self)
+
+    @property
+    def judgments(self) -> Judgments:
+        """The judgments of the experiment."""
+        return self.experiment.judgments
+
+    @cached_property
+    def scores(self) -> Scores:  # type: ignore[override]
+        """Scores under the measures that the user named."""
+        return self.experiment.scores.settled()
+
+    @cached_property
+    def plain_of(self) -> dict[str, str]:
+        """Name of the measure that each measure normalises; a measure that normalises no other stands for itself."""
+        return {
+            name: repr(base) if (base := _normalised(measure)) else name
+            for name, measure in self.experiment.measures.items()
+        }
+
+    @cached_property
+    def plain_experiment(self) -> Experiment:
+        """The experiment with normalised measures such as V2(AP) replaced by the measures that they normalise."""
+        names = [*dict.fromkeys(self.plain_of.values())]
+        if names == [*self.experiment.measures]:
+            return self.experiment
+        return self.experiment.with_(measures=names, progress=None, warn=False)
+
+    @cached_property
+    def plain(self) -> Scores:
+        """Scores under the measures of `plain_experiment`."""
+        return self.plain_experiment.scores.settled()
+
+    @cached_property
+    def whole_runs(self) -> list[Run]:
+        """The runs with all their documents, also unjudged ones."""
+        return [unwrapped(run) for run in self.experiment.runs]
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """The command, the versions and the files."""
+        return Provenance.of(self.judgments, self.whole_runs, self.command, self.judges)
 
     @property
     def name(self) -> str:
@@ -199,42 +243,30 @@ class Material(ScoredMaterial):
 
     @cached_property
     def old_and_new(self) -> tuple[int, int]:
-        """Of two systems: the baseline, or the first, and the other."""
+        """Places of the old and the new one of two systems. The baseline is old; without a baseline, the first is."""
         old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
         return old, 1 - old
 
     @cached_property
     def query_texts(self) -> dict[str, str]:
+        """Texts of the queries by id."""
         return self.texts.of_queries(self.scores.queries)
-
-    def _facts(self, measures: Sequence[str]) -> dict[str, Any]:
-        """Return the costs and groups of documents, as keywords, that one of these measures reads."""
-        definitions = (self.plain.definitions[self.plain.measures.index(name)] for name in measures)
-        return facts_as_keywords(self.policies, definitions)
 
     @cached_property
     def bounds(self) -> Bounds:
-        """Of the measures that have them; of the others `unbounded` says why not."""
-        from calipers.limits.pool_bounds import bounds
-
-        def of(measures: Sequence[str]) -> Bounds:
-            return bounds(
-                self.judgments, measures, population=self.choices.population, runs=self.runs,
-                like=self.policies.get("like"), depth=self.policies.get("depth"),
-                condensed=bool(self.policies.get("condensed")), **self._facts(measures),
-            )  # fmt: skip
-
+        """Bounds of all measures that have bounds. `without_bounds` has the reasons for the others."""
+        asked, population = self.plain_experiment, self.choices.population
         try:
-            return of(self.plain.measures)  # all at once: they share what is sorted and shuffled
+            return asked.bounds(population=population)  # for all measures at once, because they share work
         except CalipersError:
             found = []
-        for name in self.plain.measures:
+        for name in asked.measures:
             try:
-                found.append(of([name]))
+                found.append(asked.with_(measures=[name]).bounds(population=population))
             except CalipersError as error:
-                self.unbounded[name] = error.message
+                self.without_bounds[name] = error.message
         if not found:
-            raise CalipersError(f"no measure has bounds: {next(iter(self.unbounded.values()))}")
+            raise CalipersError(f"no measure has bounds: {next(iter(self.without_bounds.values()))}")
         merged: dict[str, Any] = {
             part: {name: value for each in found for name, value in getattr(each, part).items()}
             for part in ("ideal", "expected", "worst", "sd", "error", "sd_error", "exactness")
@@ -242,34 +274,33 @@ class Material(ScoredMaterial):
         return replace(found[0], measures=tuple(each.measures[0] for each in found), **merged)
 
     def types(self, measure: str) -> QueryTypes:
+        """Return the types of the queries under one measure."""
         from calipers.limits.query_types import query_types
 
         return query_types(self.plain.of_measures([measure]), self.bounds)
 
     @cached_property
     def change(self) -> Difference:
-        """Of two systems: what changed from the old one to the new one."""
+        """Changes from the old to the new one of two systems."""
         from calipers.changes.difference import difference
 
-        old, new = ([self.whole[place]] for place in self.old_and_new)
+        old, new = ([self.whole_runs[place]] for place in self.old_and_new)
         return difference(
-            self.judgments, old, new, self.scores.measures, top=self.choices.top, warn=False, **self.policies
+            self.judgments, old, new, self.scores.measures, top=self.choices.top, warn=False, **self._policies
         )
 
     @cached_property
     def plan(self) -> SampleSizePlan:
-        """What these queries can show."""
-        from calipers.planning.sample_size import plan
-
-        return plan(self.scores, alpha=self.choices.alpha)
+        """The differences that these queries can detect."""
+        return self.experiment.plan(alpha=self.choices.alpha)
 
     @cached_property
     def properties(self) -> dict[str, Properties | str]:
-        """Of each measure, or why nothing is known of it."""
+        """Properties of each measure, or the reason why they are unknown."""
         from calipers.axioms.verdicts import properties
 
         found: dict[str, Properties | str] = {}
-        for name, measure in zip(self.scores.measures, self.scores.definitions, strict=True):
+        for name, measure in self.experiment.measures.items():
             try:
                 found[name] = properties(measure)
             except CalipersError as error:
@@ -278,117 +309,94 @@ class Material(ScoredMaterial):
 
     @cached_property
     def ranges(self) -> Ranges:
-        """What the unjudged documents could change, of the measures that have ranges; `unranged` says why others lack
-        them.
-        """
+        """Ranges of all measures that have ranges. `without_ranges` has the reasons for the others."""
         from calipers.unjudged.score_ranges import ranges
 
-        if self.policies.get("condensed"):
+        if self.experiment.options.condensed:
             raise CalipersError(
-                "lists are condensed: once judged, a document would come back into them, for which no ranges are known"
+                "unjudged documents were removed from the lists (condensed). Once judged, they would be back, and no "
+                "ranges are known for that case"
             )
-        taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
+        taken = {name: self._policies[name] for name in ("like", "ties", "depth", "empty", "jobs")}
         first, *others = self.plain.measures
         found = None
-        if others and len(self.scores.systems) > MANY:
-            with suppress(CalipersError):  # the first has none: then all are tried
-                found = ranges(self.judgments, self.whole, first, warn=False, **self._facts([first]), **taken)
-                self.unranged |= dict.fromkeys(
-                    others, f"of more than {MANY} systems only the first measure has them here"
-                )
+        if others and len(self.scores.systems) > MANY_SYSTEMS:
+            with suppress(CalipersError):  # the first measure has no ranges, so all are tried below
+                found = ranges(self.judgments, self.whole_runs, first, warn=False, **self._facts([first]), **taken)
+                reason = f"with more than {MANY_SYSTEMS} systems, the report has ranges of the first measure only"
+                self.without_ranges |= dict.fromkeys(others, reason)
         if found is None:
             taken |= self._facts(self.plain.measures)
-            found = ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, warn=False, **taken)
-        with suppress(CalipersError):  # the pairs of the first measure are wanted in any case, and kept
+            found = ranges(
+                self.judgments, self.whole_runs, self.plain.measures, refused=self.without_ranges, warn=False, **taken
+            )
+        with suppress(CalipersError):  # verdict and section need the pairs of the first measure; they are kept
             found.pair_ranges()
         return found
 
     @cached_property
     def audit(self) -> Audit:
+        """Scores under the conventions of other tools."""
         from calipers.auditing.audit import audit
 
         if any(self._facts(self.plain.measures[:1]).values()):
             raise CalipersError(
-                "tools' conventions are compared without costs and groups: name a measure first that reads none"
+                "the conventions of tools are compared without costs and groups of documents. Name a measure first "
+                "that reads neither"
             )
         return audit(
-            self.judgments, self.runs, self.plain.measures[0], reference=self.policies.get("like") or "calipers",
-            depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),
+            self.judgments, self.experiment.runs, self.plain.measures[0],
+            reference=self._policies["like"] or "calipers", depth=self.experiment.options.depth,
+            alpha=self.choices.alpha, jobs=self.experiment.jobs,
         )  # fmt: skip
 
     @cached_property
     def difference(self) -> InformationDifference:
+        """Information differences between all pairs of systems."""
         from calipers.information.difference import information_difference
 
+        options = self.experiment.options
         return information_difference(
-            self.judgments, self.runs, ties=self.scores.metadata["ties"],
-            depth=self.policies.get("depth"), jobs=self.policies.get("jobs"), warn=False,
+            self.judgments, self.experiment.runs, ties=options.ties, depth=options.depth, jobs=self.experiment.jobs,
+            warn=False,
         )  # fmt: skip
 
     @cached_property
     def study(self) -> JudgeStudy:
-        """The other judges beside the judgments."""
+        """Comparison of the other judges with the judgments."""
         from calipers.judging.judge_study import judges
 
         c = self.choices
         return judges(
-            self.judgments, self.judges, self.runs, self.scores.measures,
+            self.judgments, self.judges, self.experiment.runs, self.scores.measures,
             test=c.test, correction=c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False,
-            **self.policies,
+            **self._policies,
         )  # fmt: skip
+
+    @property
+    def _policies(self) -> dict[str, Any]:
+        """The options of the experiment as keywords of the questions that do not take an experiment yet."""
+        names = (
+            "like", "ties", "depth", "condensed", "empty", "missing", "degenerate", "precision", "costs",
+            "document_groups", "unmatched", "jobs",
+        )  # fmt: skip
+        given = vars(self.experiment)["_given"]
+        return {name: given[name] for name in names}
+
+    def _facts(self, measures: Collection[str]) -> dict[str, Any]:
+        """Return costs and groups of documents as keywords, as far as one of these measures reads them."""
+        from calipers.evaluation.inputs import facts_as_keywords
+
+        return facts_as_keywords(self._policies, (self.plain_experiment.measures[name] for name in measures))
 
 
 def best_first(scores: Scores) -> list[int]:
-    """The systems by their means under the first measure; those without a mean last."""
+    """Return the places of the systems by their mean under the first measure. Systems without a mean are last."""
     mean = [scores.signs[0] * float(row[1] or 0.0) for row in scores.mean().rows]
     return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -mean[s]))
 
 
-def gather(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
-    choices: ReportOptions | None = None,
-    *,
-    judges: Any = None,
-    texts: Texts | None = None,
-    command: str = "",
-    progress: Callable[[int], None] | None = None,
-    **policies: Unpack[Policies],
-) -> Material:
-    """Read and score some runs; the rest follows when it is asked for. Policies are those of `evaluate`."""
-    asked = parse_all(measures)
-    plain_of = {name: repr(base) if (base := _normalised(measure)) else name for name, measure in asked}
-    every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
-    known = as_judgments(judgments, kind_read(measure for _, measure in asked))
-    read = as_runs(runs)
-    if choices and choices.baseline:
-        choices = choices.changed(baseline=system_meant(choices.baseline, read))
-    others = None if judges is None else named_judgments(judges)
-    systems: list[Run] = [RememberedRun(run) for run in read]
-    scores = evaluate(known, systems, every, progress=progress, warn=False, **policies).settled()
-    if np.isnan(scores.values).all():
-        reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))
-        raise CheckFailed(
-            f"every score is undefined ({reason}): there is nothing to report; --empty 0 and --missing 0 count such "
-            "queries as 0"
-        )
-    return Material(
-        judgments=known,
-        runs=systems,
-        whole=read,
-        scores=scores.of_measures(list(plain_of)),
-        plain=scores.of_measures(list(dict.fromkeys(plain_of.values()))),
-        plain_of=plain_of,
-        choices=choices or ReportOptions(),
-        policies=policies,
-        provenance=Provenance.of(known, judgments, systems, command, others),
-        judges=others,
-        texts=texts or Texts(),
-    )
-
-
 def _normalised(measure: Measure) -> Measure | None:
-    """What a measure normalises, or None where it is a plain one."""
+    """Return the measure that a normalised measure such as V2(AP) is made of, or None."""
     of = measure.parameters.get("of")
     return of if isinstance(of, Measure) and measure.form.traits.is_normalised else None

@@ -1,4 +1,4 @@
-"""From material to a page: sections into a template, scripts and data into one file."""
+"""The page of a report: sections in a template, with scripts and data in one file."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.checks import Samples
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
-from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.file_endings import refuse_foreign
+from calipers.judging.panel import named_judgments
 from calipers.measures.populations import DEFAULT_POPULATION
-from calipers.measures.registry import Measure
 from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
-from calipers.report.material import ReportOptions, Texts, gather
+from calipers.report.material import SEED, Material, ReportOptions, Texts
 from calipers.report.section import Detail, Section
 from calipers.report.sections import check_sections
 from calipers.results.scores import Scores
 
+if TYPE_CHECKING:
+    from calipers.experiment import Experiment
+
+JudgesLike = Any  # judgments, several of them, or {name: judgments}
 LIMIT = 20_000_000  # bytes above which a page is thinned
 SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
 
@@ -42,7 +45,7 @@ LEVELS = (
 
 
 class AnyMaterial(Protocol):
-    """What a page is made of, whatever it is about."""
+    """The material of a page: scores, a verdict and sections. Reports on rankings and on texts implement it."""
 
     @property
     def title(self) -> str: ...
@@ -58,16 +61,16 @@ class AnyMaterial(Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """What was written."""
+    """A report that was written."""
 
     path: str
     size: int  # bytes
-    notes: tuple[str, ...]  # what a user should know: sections that are missing, what was left out
+    notes: tuple[str, ...]  # sections that are missing, and parts that were left out
 
 
 @dataclass(frozen=True)
 class PlacedSection:
-    """A section with its place on the page, or the reason why it is empty."""
+    """A section with its key and title, or the reason why it could not be made."""
 
     key: str
     title: str
@@ -76,86 +79,94 @@ class PlacedSection:
 
 
 def write_report(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
+    experiment: Experiment,
     output: str | Path = "report.html",
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
-    command: str = "",
-    progress: Callable[[int], None] | None = None,
     title: str = "",
-    test: str = "t",
-    correction: str = "holm",
-    alpha: float = 0.05,
-    samples: Any = None,
-    seed: int = 42,
-    population: str = DEFAULT_POPULATION,
-    top: int = 10,
-    baseline: str = "",
+    baseline: str | None = None,
     sections: Iterable[str] = (),
-    judges: Any = None,
+    top: int = 10,
     query_texts: str | Path | Mapping[str, str] | None = None,
     document_texts: str | Path | Mapping[str, str] | None = None,
+    judges: JudgesLike | None = None,
+    test: str = "t",
+    correction: str | None = "holm",
+    alpha: float = 0.05,
+    samples: Samples | None = None,
+    seed: int = SEED,
+    population: str = DEFAULT_POPULATION,
+    command: str = "",
+    progress: Callable[[int], None] | None = None,
     warn: bool = True,
-    **policies: Unpack[Policies],
 ) -> Report:
-    """Write a report on some runs: one HTML file that opens anywhere, without a network.
+    """Write a report: one HTML file that needs no network.
 
-    judgments, runs, measures and the policies (like, ties, depth, condensed, empty, missing, degenerate, jobs) are
-    those of `evaluate`; test, correction, alpha, samples and seed those of `compare`; population that of `bounds`.
-    title: of the page. top: how many documents of each ranking are shown. command: to be shown, to repeat the report.
-    baseline: the system that all others are compared with; of two systems the old one, else the first is.
-    sections: the names of those that are wanted, as systems, between, differs; all that apply where none is named.
-    judges: other judgments of the same queries, as `cal.judges` takes them: a section says what they would change.
-    warn: give the notes as one CalipersWarning.
-    query_texts, document_texts: what to show beside ids: files as `cal.read_texts` reads them, or {id: text}.
+    title: title of the page. By default it names the systems and the judgments.
+    baseline: the system that all others are compared with. Of two systems it is the old one; by default the first is.
+    sections: names of the wanted sections, such as systems, between or differs. By default all that apply.
+    top: number of documents of each ranking that the page shows.
+    query_texts, document_texts: texts to show with ids: files that `cal.read_texts` reads, or {id: text}.
+    judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them.
+    test, correction, alpha, samples, seed: as for `compare`. population: as for `bounds`.
+    command: a command to show on the page, for readers who want to repeat the report.
+    progress: is called with 1 after each section. warn: give the notes as one CalipersWarning.
 
     >>> import tempfile, calipers as cal
-    >>> page = f"{tempfile.mkdtemp()}/report.html"
     >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "c": 1}}
     >>> runs = {"one": {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}}, "two": {"q1": {"b": 2}, "q2": {"c": 1}}}
-    >>> written = cal.write_report(qrels, runs, page, ["nDCG@10"])
+    >>> written = cal.Experiment(qrels, runs, "nDCG@10", warn=False).report(f"{tempfile.mkdtemp()}/report.html")
     >>> written.size < 2_000_000, written.notes
     (True, ())
     """
-    check_output(str(output))
-    choices = ReportOptions(title, test, correction, alpha, samples, seed, population, top, baseline, tuple(sections))
+    check_page_name(str(output))
+    choices = ReportOptions(
+        title=title, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, population=population,
+        top=top, baseline=baseline, sections=tuple(sections),
+    )  # fmt: skip
     content, notes = report_page(
-        judgments, runs, measures, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,
-        progress=progress, **policies,
+        experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,
+        progress=progress,
     )  # fmt: skip
     write_whole(output, content)
     warn_user(notes, warn)
     return Report(str(output), len(content), notes)
 
 
+def check_page_name(output: str) -> None:
+    """Refuse a file that cannot be written, or whose name ends in something other than .html, such as .pdf.
+
+    >>> check_page_name("report.pdf")
+    Traceback (most recent call last):
+    ...
+    calipers.errors.CalipersError: report.pdf: cannot be written as .pdf; a report is an HTML page: name it report.html
+    """
+    refuse_foreign(output, ("html", "htm"), f"a report is an HTML page: name it {Path(output).stem}.html")
+    check_output(output)
+
+
 def report_page(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure],
+    experiment: Experiment,
     choices: ReportOptions,
     *,
-    judges: Any = None,
+    judges: JudgesLike | None = None,
     texts: Texts | None = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
-    **policies: Unpack[Policies],
 ) -> tuple[bytes, tuple[str, ...]]:
-    """The page that `write_report` writes, and what a user should know about it."""
+    """Return the page that `write_report` writes, and notes about it."""
     check_sections(choices.sections)
     check_packages()
-    with no_collections():
-        material = gather(
-            judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress,
-            **policies,
-        )  # fmt: skip
-        text, notes = compose(material, progress)
+    texts = texts or Texts()
+    texts.check()
+    with no_garbage_collection():
+        others = None if judges is None else named_judgments(judges)
+        text, notes = compose(Material(experiment, choices, others, texts, command), progress)
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
 
 @contextmanager
-def no_collections() -> Iterator[None]:
-    """Without looking for reference cycles, of which a page makes few, in all that it holds."""
+def no_garbage_collection() -> Iterator[None]:
+    """Switch the search for reference cycles off. A page holds many objects and makes few cycles."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -169,13 +180,13 @@ PACKAGES = ("jinja2", "vl_convert")
 
 
 def check_packages() -> None:
-    """Load the packages that make a page. Refuse before the work, not after it, where one is missing."""
+    """Load the packages that make a page, so that a missing one is an error before any work is done."""
     for module in PACKAGES:
         load(module, extra="report", what="reports")
 
 
 def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
-    """The page, thinned until it is small enough, and what to say about it."""
+    """Return the page and notes about it. A page that is too large is made again with less detail."""
     notes: list[str] = []
     text, size = "", 0
     for level, detail in enumerate(LEVELS):
@@ -187,13 +198,13 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
     if detail != LEVELS[0]:
         notes.append(f"the page would exceed {LIMIT / 1e6:g} MB: {detail.said()}")
     if size > LIMIT:
-        notes.append(f"the page has {size / 1e6:.1f} MB: fewer runs or measures, or --top 0, make it smaller")
+        notes.append(f"the page has {size / 1e6:.1f} MB: fewer runs or measures make it smaller")
     notes += [f"no section '{each.title}': {each.reason}" for each in placed if each.section is None]
     return text, tuple(notes)
 
 
 def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
-    """The sections; one that cannot be made says why."""
+    """Make the sections. A section that cannot be made has the reason instead."""
     placed = []
     with specified():
         for key, kind in material.sections().items():
@@ -207,7 +218,7 @@ def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] 
 
 
 def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -> str:
-    """The page as text."""
+    """Return the page as text."""
     charts = {name: spec for each in placed if each.section for name, spec in each.section.charts.items()}
     shown = {each.key: each.section for each in placed if each.section}
     scripts = [bundle(), *(asset(name) for name in SCRIPTS)]
@@ -234,6 +245,7 @@ def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -
 
 
 def asset(name: str) -> str:
+    """Return a script or style sheet of the page."""
     return (files("calipers.report") / "assets" / name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Where a report comes from: what is needed to make it again, and to see that nothing has changed."""
+"""The origin of a report: command, versions and files, to repeat it and to see that nothing has changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from calipers._version import __version__
 from calipers.collection.judgments import Judgments
@@ -40,12 +39,12 @@ class Provenance:
     def of(
         cls,
         judgments: Judgments,
-        given: Any,
         runs: Sequence[Run],
         command: str = "",
         judges: Mapping[str, Judgments] | None = None,
     ) -> Provenance:
-        paths = [("judgments", given if isinstance(given, str | Path) else judgments.name)]
+        """Describe the files of judgments, judges and runs. Reads each file to compute its hash."""
+        paths = [("judgments", judgments.name)]
         paths += [("judge", each.name) for each in (judges or {}).values()]
         paths += [("run", getattr(run, "path", None) or run.name) for run in runs]
         distinct = dict.fromkeys((role, str(path)) for role, path in paths)  # a table may hold several runs
@@ -53,7 +52,7 @@ class Provenance:
 
 
 def versions() -> dict[str, str]:
-    """Of this package, the interpreter, and the packages that a report depends on."""
+    """Return the versions of Calipers, of Python and of the packages that a report depends on."""
     found = {"calipers": __version__, "Python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -64,7 +63,7 @@ def versions() -> dict[str, str]:
 
 
 def described(role: str, path: str) -> File:
-    """The size and SHA-256 of a file; of what is none (standard input, a dict), only the name."""
+    """Return the size and SHA-256 of a file. Other sources (standard input, a dict) have only a name."""
     try:
         if not Path(path).is_file():
             return File(role, path, None, "")

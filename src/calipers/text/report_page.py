@@ -80,7 +80,7 @@ class TextMaterial(ScoredMaterial):
 def write_text_report(evaluation: Evaluation, output: str | Path = "texts.html", **choices: Any) -> Report:
     """Write a report on texts: one HTML file that opens anywhere, without a network.
 
-    choices: title, baseline, test, correction, alpha, samples, seed and top, as for `calipers.write_report`.
+    choices: title, baseline, test, correction, alpha, samples, seed and top, as for `Experiment.report`.
 
     >>> import tempfile
     >>> from calipers import text

@@ -35,7 +35,7 @@ def section(material: Material, detail: Detail) -> Section:
         "the line means that on many queries shuffling would do as well.",
         values={
             "grid": _grid(material),
-            "unbounded": material.unbounded,
+            "without_bounds": material.without_bounds,
             "shuffled": what_is_shuffled(bounds.population),
             "below": BELOW_WORST if _below_worst(material) else "",
             "inexact": exactness_notes(bounds.inexact, bounds.largest_errors),

@@ -92,7 +92,7 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
     """What the page's script needs to show the rankings of a query."""
     scores = material.scores
     grades = material.judgments.pool.grade
-    shown = first_documents(material.judgments, material.whole, top) if top else []
+    shown = first_documents(material.judgments, material.whole_runs, top) if top else []
     titles = material.texts.of_documents({document for each in shown for document in each.documents})
     return {
         "systems": list(scores.systems),

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from calipers import plot
 from calipers.errors import CalipersError
 from calipers.plurals import counted, verb
-from calipers.report.material import MANY, Material
+from calipers.report.material import MANY_SYSTEMS, Material
 from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.tables import as_number
 
-FEW = MANY  # systems of which the pairs are looked at under every measure
+FEW = MANY_SYSTEMS  # systems of which the pairs are looked at under every measure
 
 
 def section(material: Material, detail: Detail) -> Section:
@@ -42,7 +42,7 @@ def section(material: Material, detail: Detail) -> Section:
         values={
             "grid": _grid(material),
             "pairs": _pairs(material),
-            "unranged": _together(material.unranged),
+            "without_ranges": _together(material.without_ranges),
             "grade": f"{found.grades[-1]:g}",
             "documents": f"{open_documents:,}",
         },
