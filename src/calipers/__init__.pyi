@@ -119,7 +119,6 @@ from calipers.planning.sample_size import SampleSizePlan as SampleSizePlan
 from calipers.planning.sample_size import plan as plan
 from calipers.progress import progress_bar as progress_bar
 from calipers.report.page import Report as Report
-from calipers.report.page import write_report as write_report
 from calipers.results.score_files import as_scores as as_scores
 from calipers.results.score_files import merge_scores as merge_scores
 from calipers.results.score_files import read_scores as read_scores
