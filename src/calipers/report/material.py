@@ -48,7 +48,7 @@ class ReportOptions(Record):
 
     title: str = ""
     test: str = "t"
-    correction: str | None = "holm"
+    correction: str = "holm"
     alpha: float = 0.05
     samples: Any = None
     seed: int = SEED
@@ -162,7 +162,7 @@ class Material(ScoredMaterial):
 
     experiment: Experiment
     choices: ReportOptions = field(default_factory=ReportOptions)
-    judges: Mapping[str, Judgments] | None = None  # other judgments of the same queries, by name
+    judges: Any = None  # other judgments of the same queries, by name
     texts: Texts = field(default_factory=Texts)
     command: str = ""  # to repeat the report
     without_bounds: dict[str, str] = field(default_factory=dict)  # reasons by measure
@@ -172,7 +172,7 @@ class Material(ScoredMaterial):
 
     def __post_init__(self) -> None:
         if self.choices.baseline:
-            self.choices = self.choices.changed(baseline=system_meant(self.choices.baseline, self.experiment.runs))
+            self.choices = self.choices.changed(baseline=system_meant(self.choices.baseline, self.whole_runs))
         if np.isnan(self.scores.values).all():
             reason = Reason(int(np.bincount(self.scores.reasons.ravel()).argmax()))
             raise CheckFailed(

@@ -120,8 +120,8 @@ def write_report(
     """
     check_page_name(str(output))
     choices = ReportOptions(
-        title=title, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, population=population,
-        top=top, baseline=baseline, sections=tuple(sections),
+        title=title, test=test, correction=correction or "none", alpha=alpha, samples=samples, seed=seed,
+        population=population,        top=top, baseline=baseline, sections=tuple(sections),
     )  # fmt: skip
     content, notes = report_page(
         experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,
