@@ -16,7 +16,7 @@ import click
 import pytest
 
 from calipers.cli import main
-from calipers.cli.commands import COMMANDS
+from calipers.cli.commands import COMMANDS, MAIN_COMMANDS, MORE_COMMANDS, run
 from calipers.cli.option_groups import LibraryChoice, library, names_of
 from calipers.cli.suggestions import examples
 from conftest import Require
@@ -123,6 +123,27 @@ def _trained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     assert _ended(["train", "lambdamart", "--train", "S1", "-o", "model.cal"], monkeypatch) == 0
     assert _ended(["rank", "model.cal", "S5", "-o", "scores.txt"], monkeypatch) == 0
+
+
+def test_help_shows_main_commands_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    main, _, more = shown.partition("More commands:")
+    assert all(f"\n  {name} " in main for name in MAIN_COMMANDS)
+    assert all(f"\n  {name} " in more for name in MORE_COMMANDS)
+    assert run(["help"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+def test_help_of_a_command_shows_its_own_options_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["help", "evaluate"]) == 0
+    shown = capsys.readouterr().out
+    places = [shown.index(f"\n{heading}:") for heading in ("Options", "Reading files", "Scoring", "Output")]
+    assert places == sorted(places)
+    assert places[0] < shown.index("--measure") < places[1] < shown.index("--encoding") < places[2]
+    assert places[2] < shown.index("--ties") < places[3] < shown.index("--help")
+    assert run(["evaluate", "--help"]) == 0
+    assert capsys.readouterr().out == shown
 
 
 def test_every_command_teaches_by_example() -> None:

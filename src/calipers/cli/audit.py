@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import Profile, alpha_option, depth_option, draw, jobs_option, note, plot_option, progress
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.printing import show as show_text
@@ -71,9 +71,9 @@ class How:
     jobs: int | None
 
 
-@click.command("audit")
+@grouped_command("audit")
 @inputs()
-@together("tools", Tools)
+@option_group("tools", Tools)
 @click.option(
     "--tool", "tools", type=Profile(), multiple=True,
     help="A convention to look at, as letor4 or ours.toml; may be repeated [default: every tool].",
@@ -81,7 +81,7 @@ class How:
 @click.option("--reference", type=Profile(), default="calipers", show_default=True,
               help="The convention that the others are compared with; calipers is what evaluate does.")  # fmt: skip
 @click.option("--stated", is_flag=True, help="Also the tools as Busa-Fekete et al. (2012) states them.")
-@together("explain", ExplainedQuery)
+@option_group("explain", ExplainedQuery)
 @click.option("--explain", "query", metavar="QUERY",
               help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
 @click.option("--number", metavar="NUMBER",
@@ -93,7 +93,7 @@ class How:
 @click.option("--show", type=click.Choice(SHOWN), multiple=True,
               help="One of the tables; may be repeated [default: all but parts].")  # fmt: skip
 @plot_option("the figures of each tool, and why they differ")
-@together("how", How)
+@option_group("how", How)
 @depth_option
 @alpha_option
 @jobs_option

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     costs_option,
     document_groups_option,
@@ -33,11 +33,11 @@ class Kind:
     document_groups: str | None
 
 
-@click.command("bounds")
+@grouped_command("bounds")
 @inputs(optional=True)
 @population_option
 @like_option
-@together("bounds", Kind)
+@option_group("bounds", Kind)
 @click.option(
     "--sd", type=LibraryChoice("calipers.limits.pool_bounds:SD_CHOICES"), default="exact", show_default=True,
     help="Draw random rankings where the standard deviation has no closed form.",

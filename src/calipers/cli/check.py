@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles
-from calipers.cli.option_groups import LibraryChoice, declared, together
+from calipers.cli.option_groups import LibraryChoice, declared, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     NOT_NEGATIVE,
@@ -111,7 +111,7 @@ class Reports:
 
 # What may be lost, and what a job is told.
 verdict_options = declared(
-    together(
+    option_group(
         "limits", AllowedLoss,
         click.option("--max-drop", type=NOT_NEGATIVE, required=True, metavar="D",
                      help="What the mean of a measure may lose."),
@@ -121,7 +121,7 @@ verdict_options = declared(
         click.option("--worst", type=WholeNumber(0), default=5, show_default=True, metavar="N",
                      help="Queries with the largest loss that are named for each measure."),
     ),
-    together(
+    option_group(
         "reports", Reports,
         click.option("--fail-undecided", is_flag=True, help="Exit with 1 if the verdict is undecided, too."),
         click.option("--junit", metavar="FILE", type=OUTPUT,
@@ -132,8 +132,8 @@ verdict_options = declared(
 )  # fmt: skip
 
 
-@click.command("check")
-@together(
+@grouped_command("check")
+@option_group(
     "inputs", NewAndOld, judgments_argument, click.argument("new", metavar="NEW", type=FILE), how_to_read,
     measures_option,
 )  # fmt: skip

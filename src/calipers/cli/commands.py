@@ -12,37 +12,40 @@ from calipers._version import __version__
 from calipers.cli.printing import note
 from calipers.errors import CalipersError, CheckFailed, UnknownName
 
-COMMANDS = {
-    "evaluate": "Score runs under measures: a table of systems x measures.",
-    "bounds": "What the best, the worst and a random ranking would score, query by query.",
-    "ranges": "Between which values scores lie, whatever the missing judgments say.",
-    "pool": "Which documents to judge, first or next; whether a collection is reusable.",
-    "queries": "The type of each query: how far systems get above a random ranking.",
-    "audit": "Every tool's figures for the same rankings, and why they differ.",
-    "measures": "Every measure in one line, or all about one: formula, parameters, properties.",
-    "properties": "What measures do whatever the data: bounded, monotone, localized ...",
-    "trec_eval": "Print what trec_eval prints, from its own options.",
-    "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
-    "exposure": "Whether documents of one grade, and groups, get their share of attention.",
-    "sampled": "Expected scores where irrelevant items are only a sample, as in recommender papers.",
-    "diff": "What changed between two systems: queries, documents, means.",
-    "check": "Whether a new system is worse than the old one: a gate for jobs and pull requests.",
-    "plan": "How many queries an experiment needs, or what a budget of judgments can show.",
-    "metaeval": "Judge the measures: discriminative power, consistency, stability.",
-    "judges": "People, language models and others as judges: agreement, and what it does to systems.",
-    "inform": "What rankings tell about the judgments, in bits: ric, joint, difference, tau.",
-    "fuse": "Several runs as one, and the most that any fusion of them could reach.",
-    "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",
-    "rank": "Score the documents of learning-to-rank files with a trained model.",
-    "text": "Summaries and answers: scores between their bounds, tests, agreement with people, a report.",
-    "report": "Everything about some runs on one HTML page, which needs no network.",
-    "convert": "Write judgments or a run in another format.",
-    "demo": "Make a small test collection, evaluate it, and show what comes out.",
+MAIN_COMMANDS = {
+    "evaluate": "Score runs under measures: a table of systems and measures.",
+    "report": "Write everything about some runs to one HTML page that works offline.",
+    "compare": "Test which systems differ: p values, intervals, effect sizes.",
+    "diff": "Show what changed from an old system to a new one: means, queries, documents.",
+    "check": "Decide whether a new system may replace the old one: a gate for CI jobs.",
+    "ranges": "Show how far missing judgments could change the scores.",
+    "judges": "Measure agreement between judges, such as people and language models.",
+    "plan": "Compute how many queries or judgments an experiment needs.",
 }
+MORE_COMMANDS = {
+    "audit": "Compute what other tools would print for the same rankings, and explain why they differ.",
+    "bounds": "Show what the best, the worst and a random ranking would score on each query.",
+    "convert": "Write judgments or a run in another format.",
+    "demo": "Make a small test collection, evaluate it, and write a report.",
+    "exposure": "Measure how attention is shared among documents and groups of documents.",
+    "fuse": "Merge several runs into one, and show the most that any fusion could reach.",
+    "inform": "Measure what rankings tell about the judgments, in bits.",
+    "measures": "List all measures, or describe one: formula, parameters, properties.",
+    "metaeval": "Compare measures: discriminative power, consistency, stability.",
+    "pool": "Choose the documents to judge first or next.",
+    "properties": "Decide which numeric properties measures have, such as bounded or monotone.",
+    "queries": "Show which queries are easy, hard or informative.",
+    "rank": "Score the documents of learning-to-rank files with a trained model.",
+    "sampled": "Compute expected scores for sampled candidates, as in recommender papers.",
+    "text": "Score summaries and answers: ROUGE, BERTScore, nuggets, citations.",
+    "train": "Train a ranker on learning-to-rank files.",
+    "trec_eval": "Print what trec_eval prints, with trec_eval's own options.",
+}
+COMMANDS = MAIN_COMMANDS | MORE_COMMANDS
 
 
 class _Commands(click.Group):
-    """Knows its commands by name and one line each, so that --help need not load them."""
+    """All commands by name. A command's module is loaded when the command is called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -54,8 +57,10 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        with formatter.section("Main commands"):
+            formatter.write_dl(list(MAIN_COMMANDS.items()))
+        with formatter.section("More commands"):
+            formatter.write_dl(list(MORE_COMMANDS.items()))
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -82,18 +87,22 @@ def _print_version(context: click.Context, parameter: click.Parameter, value: bo
     help="Show the version, and whether the scanner is compiled.",
 )  # fmt: skip
 def root() -> None:
-    """Measure search rankings between their bounds, and judge the measures themselves.
+    """Evaluate search rankings: scores, bounds, significance tests, reports.
 
     \b
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR"
     calipers evaluate test.svm scores.txt -m "nDCG(gain=exp)@10"
     calipers report qrels.txt runs/* -o report.html
     calipers demo
+
+    `calipers help COMMAND` explains a command by examples.
     """
 
 
 def run(arguments: list[str]) -> int:
     """Run a command. Return the exit code: 0, 1 where a check failed, 2 for bad input."""
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if "_CALIPERS_COMPLETE" in os.environ:
         root.main()  # the shell asks what could come next
     try:

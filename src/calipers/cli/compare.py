@@ -9,7 +9,7 @@ import click
 
 from calipers.checks import Samples
 from calipers.cli.inputs import Inputs
-from calipers.cli.option_groups import Decorator, LibraryChoice, together
+from calipers.cli.option_groups import Decorator, LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     LEVEL,
@@ -61,7 +61,7 @@ class ComparisonMethod:
 
 def method_options(seeded: bool = True) -> Decorator:
     """How systems are compared, as `method`; without --seed where the command has one already."""
-    return together(
+    return option_group(
         "method", ComparisonMethod,
         significance_options(
             "holm", "calipers.stats.comparison:TESTS",
@@ -100,14 +100,14 @@ class Reproduced:
         return self.original, self.reproduced
 
 
-@click.command("compare")
-@together(
+@grouped_command("compare")
+@option_group(
     "inputs", Inputs, click.argument("judgments", metavar="JUDGMENTS", default="", type=FILE), optional_systems,
     how_to_read, measures_option,
 )  # fmt: skip
 @method_options()
 @repeats_option
-@together("reproduction", Reproduced)
+@option_group("reproduction", Reproduced)
 @click.option(
     "--original", nargs=2, metavar="A B", type=FILE,
     help="With --reproduced: how well the advanced run A and its baseline B were reproduced.",

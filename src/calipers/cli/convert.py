@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from calipers.cli.inputs import Reading
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -19,8 +19,8 @@ from calipers.cli.options import (
 from calipers.errors import CalipersError
 
 
-@click.command("convert")
-@together("reading", Reading)
+@grouped_command("convert")
+@option_group("reading", Reading)
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("output", metavar="OUT", type=OUTPUT)
 @click.option("--as", "what", type=click.Choice(("judgments", "run")), help="What IN holds, where it does not say.")

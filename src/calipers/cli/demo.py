@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
 from calipers.plurals import counted
 
@@ -16,7 +17,7 @@ QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
 EXTRA = ("jinja2", "vl_convert")
 
 
-@click.command("demo")
+@grouped_command("demo")
 @click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=OutputFolder(),
               help="Where the files go.")  # fmt: skip
 @click.option("--letor", is_flag=True, help="A learning-to-rank collection instead: train a ranker, and evaluate it.")

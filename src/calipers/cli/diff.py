@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     LEVEL,
@@ -46,12 +46,12 @@ class Shown:
     show: tuple[str, ...]
 
 
-@click.command("diff")
-@together(
+@grouped_command("diff")
+@option_group(
     "inputs", TwoSystems, judgments_argument, click.argument("old", metavar="OLD", type=FILE),
     click.argument("new", metavar="NEW", type=FILE), how_to_read, measures_option,
 )  # fmt: skip
-@together("shown", Shown)
+@option_group("shown", Shown)
 @click.option("--top", type=WholeNumber(0), metavar="K",
               help="Documents of each list that are compared [default: the cutoff of the first measure, or 10; at most "
                    "--depth].")  # fmt: skip

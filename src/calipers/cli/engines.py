@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import option_group
 from calipers.cli.options import note, warn
 from calipers.errors import CalipersError
 from calipers.plurals import counted
@@ -37,7 +37,7 @@ class Engine:
 # How to read files in ways that only the local engine knows.
 LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rollup", "rollup_by", "query_ids")
 
-engine_options = together(
+engine_options = option_group(
     "engine", Engine,
     click.option("--engine", "name", type=click.Choice(("local", "spark")), default="local", show_default=True,
                  help="Where to compute: here, or on Spark, for what one machine does not hold."),

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import LEVEL, draw, note, plot_option, query_groups_option, query_weights_option, warn
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
@@ -58,9 +58,9 @@ class ScoreTables:
 FOR_PAPERS = ("markdown", "latex", "html")
 
 
-@click.command("evaluate")
+@grouped_command("evaluate")
 @inputs()
-@together("shown", ScoreTables)
+@option_group("shown", ScoreTables)
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @click.option("--interval", type=LEVEL, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
 @click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice
+from calipers.cli.option_groups import LibraryChoice, grouped_command
 from calipers.cli.options import FILE, NUMBER, warn
 from calipers.cli.output import Output, output
 
 
-@click.command("exposure")
+@grouped_command("exposure")
 @inputs(measures=False)
 @click.option(
     "--model",

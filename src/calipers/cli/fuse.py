@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Runs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     NOT_NEGATIVE,
@@ -68,11 +68,11 @@ class Kept:
     name: str | None
 
 
-@click.command("fuse")
-@together("runs", Runs)
-@together("fusion", Fusion)
-@together("bound", Bound)
-@together("kept", Kept)
+@grouped_command("fuse")
+@option_group("runs", Runs)
+@option_group("fusion", Fusion)
+@option_group("bound", Bound)
+@option_group("kept", Kept)
 @click.argument("systems", nargs=-1, required=True, metavar="RUN...", type=FILE)
 @click.option(
     "--method",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import GroupOfCommands, LibraryChoice, option_group
 from calipers.cli.options import (
     NUMBER,
     WholeNumber,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from calipers.information.ric_scores import RicStudy
 
 
-@click.group("inform")
+@click.group("inform", cls=GroupOfCommands)
 def command() -> None:
     """What rankings tell about the judgments, in bits.
 
@@ -61,7 +61,7 @@ class RankingPolicies:
     jobs: int | None
 
 
-_lists = together(
+_lists = option_group(
     "lists", RankingPolicies,
     click.option("--rel", type=NUMBER, default=1.0, show_default=True,
                  help="The smallest grade that is relevant."),
@@ -181,7 +181,7 @@ class Binning:
     bin_kind: str
 
 
-_binning = together(
+_binning = option_group(
     "binning", Binning,
     click.option("--bins", type=WholeNumber(1), metavar="N",
                  help="Only pairs of like AP: those in one of N bins of AP (Golbus & Aslam (2013) has 20)."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from calipers.cli.option_groups import Command, together
+from calipers.cli.option_groups import Command, option_group
 from calipers.cli.options import (
     FILE,
     how_to_read,
@@ -250,10 +250,10 @@ def inputs(*, measures: bool = True, optional: bool = False) -> Callable[[Comman
     required = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
     systems = optional_systems if optional else required
     under = [measures_option] if measures else []
-    return together("inputs", Inputs, judgments_argument, systems, how_to_read, *under)
+    return option_group("inputs", Inputs, judgments_argument, systems, how_to_read, *under)
 
 
 # SCORES..., as `scores`; the names of measures and how to read are options of the command.
-score_files = together(
+score_files = option_group(
     "scores", ScoreFiles, click.argument("files", nargs=-1, required=True, metavar="SCORES...", type=FILE)
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from calipers.cli.inputs import Runs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     LEVEL,
@@ -79,9 +79,9 @@ class JudgesTables:
         return [*(["agreement", "effects"] if several else [] if wanted else ["effects"]), *wanted]
 
 
-@click.command("judges")
-@together("panel", JudgesInputs)
-@together("asked", JudgesTables)
+@grouped_command("judges")
+@option_group("panel", JudgesInputs)
+@option_group("asked", JudgesTables)
 @click.argument("human", metavar="HUMAN", type=FILE)
 @click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
 @how_to_read_files

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import MeasureNames, draw, plot_option, words
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from calipers.measures.readers import UserModel
 
 
-@click.command("measures")
+@grouped_command("measures")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...", type=MeasureNames())
 @plot_option("C, W and L of the readers of measures: the chances to go on, to look at a rank, and to stop")
 @click.option("--ranking", metavar="GRADES", default="0", help="The grades of the list that they read, as 0,1,0,2.")

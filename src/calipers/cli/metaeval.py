@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import POSITIVE, draw, note, plot_option, population_option, progress, show, warn, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
@@ -33,9 +33,9 @@ class OtherCollection:
         return self.other_judgments is not None or bool(self.other_systems)
 
 
-@click.command("metaeval")
+@grouped_command("metaeval")
 @inputs(optional=True)
-@together("choices", "calipers.metaevaluation.measure_study:Choices")
+@option_group("choices", "calipers.metaevaluation.measure_study:Choices")
 @click.option(
     "--sets",
     default="all",
@@ -77,7 +77,7 @@ class OtherCollection:
     metavar="NAMES",
     help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
 )
-@together("other", OtherCollection)
+@option_group("other", OtherCollection)
 @click.option("--other-judgments", metavar="FILE", help="A second collection, for swap rates across the two.")
 @click.option(
     "--other-system",

@@ -1,4 +1,4 @@
-"""Options that travel together arrive together, as one object; and choices that are the library's own."""
+"""Groups of options: how help shows them, and how several options become one parameter of a command."""
 
 from __future__ import annotations
 
@@ -14,20 +14,64 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
 
+# Options that many commands share. Help shows them after the options of the command itself, under these headings.
+HEADINGS = {
+    "Reading files": (
+        "--judgments-as", "--systems-as", "--columns", "--judgments-columns", "--systems-columns", "--combine",
+        "--rollup", "--rollup-by", "--query-ids", "--encoding", "--max-unpacked", "--memory", "--jobs", "--progress",
+    ),
+    "Scoring": (
+        "--like", "--ties", "--depth", "--condensed", "--empty", "--missing", "--degenerate", "--unmatched", "--strict",
+        "--costs", "--document-groups", "--population",
+    ),
+    "Statistics": ("--test", "--correction", "--alpha", "--samples", "--seed"),
+    "Output": ("--format", "--safe-csv", "--plot", "--output", "--help"),
+}  # fmt: skip
+HEADING_OF = {option: heading for heading, options in HEADINGS.items() for option in options}
+
+
+class GroupedHelp(click.Command):
+    """A command whose help shows its own options first, and shared options under headings."""
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, one section per heading."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": [], **{heading: [] for heading in HEADINGS}}
+        for parameter in self.get_params(context):
+            lines = parameter.get_help_record(context)
+            if lines is not None and isinstance(parameter, click.Option):
+                known = [HEADING_OF[name] for name in parameter.opts if name in HEADING_OF]
+                sections[known[0] if known else "Options"].append(lines)
+        for heading, options in sections.items():
+            if options:
+                with formatter.section(heading):
+                    formatter.write_dl(options)
+
+
+class GroupOfCommands(click.Group):
+    """A command with commands of its own, such as `calipers text`."""
+
+    command_class = GroupedHelp
+
+
+def grouped_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command: `@grouped_command("evaluate")`."""
+    return click.command(name, cls=GroupedHelp)
+
+
 def library(reference: str) -> Any:
-    """What a module of the library has under a name, as `calipers.stats.significance:TESTS`; loaded only now."""
+    """Return a name of a library module, such as `calipers.stats.significance:TESTS`. Loads the module."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
 
 class LibraryChoice(click.Choice):  # type: ignore[type-arg]  # not generic in older versions
-    """One name of a table of the library, which is read when the option is: declaring it loads nothing."""
+    """A choice among the names of a table of the library. The table is loaded when the option is used or shown."""
 
     def __init__(
         self, table: str, *, before: tuple[str, ...] = (), after: tuple[str, ...] = (), case_sensitive: bool = True
     ) -> None:
         self.table = table
-        self.before, self.after = before, after  # what the option takes beside the names of the table
+        self.before, self.after = before, after  # names that the option takes in addition to the table
         self.case_sensitive = case_sensitive
 
     @property
@@ -36,12 +80,12 @@ class LibraryChoice(click.Choice):  # type: ignore[type-arg]  # not generic in o
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if param is not None and value == param.default:
-            return value  # so that the table is not loaded where nothing is chosen
+            return value  # the default needs no check, and no table
         return super().convert(value, param, ctx)
 
 
 def declared(*options: Decorator) -> Callable[[Command], Command]:
-    """Several options as one decorator, in this order."""
+    """Return one decorator for several options, in this order."""
 
     def declare(command: Command) -> Command:
         for option in reversed(options):
@@ -51,10 +95,11 @@ def declared(*options: Decorator) -> Callable[[Command], Command]:
     return declare
 
 
-def together(name: str, kind: type | str, *options: Decorator) -> Callable[[Command], Command]:
-    """Declare options, and give the command one parameter of this kind, made of the values that it has names for.
+def option_group(name: str, kind: type | str, *options: Decorator) -> Callable[[Command], Command]:
+    """Declare options and pass them to the command as one object.
 
-    A kind of the library may be named as for `library`; it is loaded when the command is called.
+    name: the parameter of the command. kind: the class of the object; each of its fields is an option of the command.
+    A class of the library may be given as for `library`. It is loaded when the command is called.
     """
 
     def gather(command: Command) -> Command:
@@ -70,6 +115,6 @@ def together(name: str, kind: type | str, *options: Decorator) -> Callable[[Comm
 
 
 def names_of(kind: type | str) -> tuple[str, ...]:
-    """What an object of this kind is made of."""
+    """Return the names of the fields of a class."""
     made: Any = library(kind) if isinstance(kind, str) else kind
     return getattr(made, "_names", None) or tuple(signature(made).parameters)  # a Record knows them itself

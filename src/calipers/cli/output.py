@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from calipers.cli.option_groups import LibraryChoice, declared, together
+from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
 from calipers.file_endings import ending_of, refuse_foreign
@@ -112,12 +112,12 @@ _format = declared(
 )  # fmt: skip
 
 # One table, as `output`.
-output = together(
+output = option_group(
     "output", Output, _format,
     click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen."),
 )  # fmt: skip
 # Several tables, as `output`.
-several_outputs = together(
+several_outputs = option_group(
     "output", Output, _format,
     click.option("-o", "--output", "file", metavar="FILE", type=OutputFile(folder=True),
                  help="Write to this file, not to the screen; into a folder, one file per table."),

@@ -9,7 +9,7 @@ import click
 
 from calipers.checks import Pairs
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     LEVEL,
     PAIRS,
@@ -77,9 +77,9 @@ class Budget:
     frontier: bool
 
 
-@click.command("plan")
+@grouped_command("plan")
 @inputs(optional=True)
-@together("design", Design)
+@option_group("design", Design)
 @click.option("--difference", type=POSITIVE, metavar="D",
               help="Difference between two systems [default: what the queries at hand can show].")  # fmt: skip
 @click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance of finding the difference.")
@@ -96,7 +96,7 @@ class Budget:
               help="Systems that anova and anova2 will compare [default: those of the pilot].")  # fmt: skip
 @click.option("--upper", type=LEVEL, metavar="LEVEL",
               help="Plan for the upper limit of the standard deviation at this confidence, as 0.8.")  # fmt: skip
-@together("budget", Budget)
+@option_group("budget", Budget)
 @click.option("--budget", type=WholeNumber(1), metavar="N",
               help="Judgments to be spent: on how many queries, how deep, for which measure?")  # fmt: skip
 @click.option("--depths", metavar="NUMBERS", callback=_depths,

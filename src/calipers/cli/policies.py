@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from calipers.checks import Policy, Samples
-from calipers.cli.option_groups import Command, LibraryChoice, declared, together
+from calipers.cli.option_groups import Command, LibraryChoice, declared, option_group
 from calipers.cli.options import (
     POLICY,
     SAMPLES,
@@ -59,7 +59,7 @@ class Significance:
 
 
 # As `lists`.
-lists = together(
+lists = option_group(
     "lists", ListPolicies,
     like_option,
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"),
@@ -107,4 +107,4 @@ def significance_options(
 
 def significance(correction: str) -> Callable[[Command], Command]:
     """The same as `significance`."""
-    return together("significance", Significance, significance_options(correction))
+    return option_group("significance", Significance, significance_options(correction))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from calipers.cli.inputs import Runs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     NUMBER,
@@ -75,11 +75,11 @@ class PoolAlternatives:
     leave_out: str | None
 
 
-@click.command("pool")
-@together("runs", Runs)
-@together("pooling", Pooling)
-@together("instead", PoolAlternatives)
-@together("output", PoolOutput)
+@grouped_command("pool")
+@option_group("runs", Runs)
+@option_group("pooling", Pooling)
+@option_group("instead", PoolAlternatives)
+@option_group("output", PoolOutput)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list.")
 @click.option("--budget", type=WholeNumber(1), help="At most so many documents, over all queries.")

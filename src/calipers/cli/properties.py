@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import NUMBER, measures_option, note, progress
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
@@ -36,8 +36,8 @@ class Asked:
         return self.named + self.measures
 
 
-@click.command("properties")
-@together("asked", Asked)
+@grouped_command("properties")
+@option_group("asked", Asked)
 @click.argument("named", nargs=-1, metavar="[MEASURE]...")
 @measures_option
 @click.option("--why", is_flag=True, help="One line per property: counterexample, proof, or how far was searched.")
@@ -45,7 +45,7 @@ class Asked:
 @click.option("--prefer", metavar="PROPERTIES", help='Sort by these, the most wanted first, as "bounded,localized".')
 @click.option("--find", metavar="PROPERTIES", help='Only the measures that have all of these, as "bounded monotone".')
 @click.option("--card", metavar="MEASURE", help="All about one measure, in Markdown.")
-@together("search", Search)
+@option_group("search", Search)
 @click.option("--grades", callback=lambda *given: _numbers(given[2]), metavar="0,G,...", help="The grades to try.")
 @click.option("--bound", type=NUMBER, help="What no score may exceed for a measure to be bounded [default: 1].")
 @output

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import NUMBER, WholeNumber, draw, like_option, note, plot_option, population_option, progress
 from calipers.cli.output import Output, output
 
@@ -29,17 +29,17 @@ class QuerySelection:
         return {*largest, *(types.smallest(self.bottom, self.absolute) if self.bottom else ())}
 
 
-@click.command("queries")
+@grouped_command("queries")
 @inputs()
 @population_option
 @like_option
-@together("thresholds", "calipers.limits.query_types:Thresholds")
+@option_group("thresholds", "calipers.limits.query_types:Thresholds")
 @click.option("--uninformative", type=NUMBER, default=0.1, show_default=True,
               help="Largest difference of an uninformative query.")  # fmt: skip
 @click.option("--ideal", type=NUMBER, default=0.5, show_default=True, help="Smallest difference of an ideal query.")
 @click.option("--hard", type=NUMBER, default=0.3, show_default=True, help="Largest actual score of a hard query.")
 @click.option("--easy", type=NUMBER, default=0.7, show_default=True, help="Smallest expected score of an easy query.")
-@together("ends", QuerySelection)
+@option_group("ends", QuerySelection)
 @click.option("--top", type=WholeNumber(1), help="Only the N queries with the largest difference.")
 @click.option("--bottom", type=WholeNumber(1), help="Only the N queries with the smallest difference.")
 @click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")

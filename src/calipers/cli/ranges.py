@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     NUMBER,
     POLICY,
@@ -71,11 +71,11 @@ class SignificanceTest:
     alpha: float
 
 
-@click.command("ranges")
+@grouped_command("ranges")
 @inputs()
-@together("shown", RangeTables)
-@together("gradings", Gradings)
-@together("testing", SignificanceTest)
+@option_group("shown", RangeTables)
+@option_group("gradings", Gradings)
+@option_group("testing", SignificanceTest)
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import FILE, OUTPUT, max_unpacked_option, note, show
 
 
-@click.command("rank")
+@grouped_command("rank")
 @click.argument("model", metavar="MODEL", type=FILE)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")

@@ -8,7 +8,7 @@ import click
 
 from calipers.atomic_files import write_whole
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -31,9 +31,9 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
     return tuple(value.replace(",", " ").split())
 
 
-@click.command("report")
+@grouped_command("report")
 @inputs()
-@together("choices", "calipers.report.material:ReportOptions")
+@option_group("choices", "calipers.report.material:ReportOptions")
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Title of the page [default: the systems and the judgments].")
@@ -53,7 +53,7 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
     help="Only these sections, with spaces between: systems, changes, between, differs, judges, unjudged, "
     "plan, queries, tools, measures, alike, quality, method.",
 )
-@together("texts", "calipers.report.material:Texts")
+@option_group("texts", "calipers.report.material:Texts")
 @click.option(
     "--query-texts",
     type=FILE,

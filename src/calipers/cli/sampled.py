@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import NOT_NEGATIVE, WholeNumber, draw, note, plot_option, seed_option, strict_option, warn
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
@@ -42,10 +42,10 @@ class SampledTables:
     gamma: float
 
 
-@click.command("sampled")
+@grouped_command("sampled")
 @inputs()
-@together("options", SampledOptions)
-@together("shown", SampledTables)
+@option_group("options", SampledOptions)
+@option_group("shown", SampledTables)
 @click.option("--negatives", type=WholeNumber(1), multiple=True, default=(100,), show_default=True, metavar="M",
               help="Irrelevant items drawn for each user. May be given several times.")  # fmt: skip
 @click.option("--items", type=WholeNumber(2), required=True, metavar="N", help="Items in the whole catalogue.")

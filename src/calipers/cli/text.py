@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import GroupOfCommands, LibraryChoice, option_group
 from calipers.cli.options import FILE, LEVEL, WholeNumber, draw, note, plot_option, progress, strict_option, words
 from calipers.cli.output import Output, output, several_outputs
 from calipers.cli.text_options import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 IN_OTHER_FILES = ("check", "compare", "diff", "expected", "meta", "report")
 
 
-class _TextCommands(click.Group):
+class _TextCommands(GroupOfCommands):
     """A command group that loads some commands when they are called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -133,7 +133,7 @@ class HumanScores:
 
 @command.command("correlate")
 @texts_and_measures
-@together("people", HumanScores)
+@option_group("people", HumanScores)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
               help="Over means of systems, over systems for each document, or over all summaries.")  # fmt: skip

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from calipers.cli.check import AllowedLoss, Reports, conclude, verdict_options
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import strict_option
 from calipers.cli.output import Output, output
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 
 
-@click.command("check")
+@grouped_command("check")
 @texts_and_measures
 @click.argument("new", metavar="NEW")
 @click.option("--baseline", required=True, metavar="OLD", help="The old system.")

@@ -7,13 +7,14 @@ from dataclasses import replace
 import click
 
 from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 from calipers.plurals import counted
 
 
-@click.command("compare")
+@grouped_command("compare")
 @texts_and_measures
 @method_options(seeded=False)
 @click.option("--show", type=click.Choice(SHOWN[:-1]), multiple=True,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import LEVEL, WholeNumber, draw, note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import TextRequest, details_of_measures, in_words, text_request, texts_and_measures
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table
 
 
-@click.command("diff")
+@grouped_command("diff")
 @texts_and_measures
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
+from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import note
 from calipers.cli.output import Output, output
 from calipers.cli.text_options import Bert, TextFiles, data_options, details_of_measures, scoring_options
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from calipers.text.options import TextOptions
 
 
-@click.command("expected")
+@grouped_command("expected")
 @scoring_options
 @data_options
 @details_of_measures

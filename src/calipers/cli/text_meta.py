@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import WholeNumber, alpha_option, note, strict_option, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
@@ -53,9 +53,9 @@ class MetaChoices:
         return names
 
 
-@click.command("meta")
+@grouped_command("meta")
 @texts_and_measures
-@together("choices", MetaChoices)
+@option_group("choices", MetaChoices)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--table", "tables", metavar="NAMES",
               help=f"{', '.join(TABLES)} [default: all; without human scores, power].")  # fmt: skip

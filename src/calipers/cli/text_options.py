@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.option_groups import LibraryChoice, declared, together
+from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import FILE, WholeNumber, max_unpacked_option, note, progress, seed_option, warn, words
 from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError, place_of
@@ -150,7 +150,7 @@ measures_options = click.option(
          "ContextPrecision, ContextRecall, nDCG@10, ...; U(..) V1(..) V2(..) E(..) of them; names of scores that the "
          "data have [default: those that fit the data].",
 )  # fmt: skip
-data_options = together(
+data_options = option_group(
     "data", TextFiles,
     click.argument("data", required=False, type=FILE),
     click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
@@ -194,7 +194,7 @@ rouge_options = declared(
                  help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
     seed_option,
 )  # fmt: skip
-model_options = together(
+model_options = option_group(
     "bert", Bert,
     click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
                  help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
@@ -218,7 +218,7 @@ bert_options = declared(
     click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
                  help="Tokens of that summary: by likeness to the document."),
 )  # fmt: skip
-scoring_options = together("options", "calipers.text.options:TextOptions")
+scoring_options = option_group("options", "calipers.text.options:TextOptions")
 texts_and_measures = declared(scoring_options, data_options, measures_options)
 details_of_measures = declared(rouge_options, bert_options)
 
@@ -260,7 +260,7 @@ class TextRequest:
         return evaluation
 
 
-text_request = together("request", TextRequest)  # stands nearest to the command
+text_request = option_group("request", TextRequest)  # stands nearest to the command
 
 
 def in_words(table: Table, unit: str) -> Table:

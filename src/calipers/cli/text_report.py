@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.atomic_files import write_whole
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import OUTPUT, WholeNumber, note, progress, show, strict_option, typed_command, warn
 from calipers.cli.policies import significance_options
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 SECTIONS = 7  # of the page
 
 
-@click.command("report")
+@grouped_command("report")
 @texts_and_measures
-@together("choices", "calipers.report.material:ReportOptions")
+@option_group("choices", "calipers.report.material:ReportOptions")
 @click.option("-o", "--output", default="summaries.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Title of the page [default: the systems and the file].")

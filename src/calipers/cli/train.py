@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -75,10 +75,10 @@ class RankerSettings:
         return machine
 
 
-@click.command("train")
+@grouped_command("train")
 @click.argument("ranker", metavar="RANKER", shell_complete=_names)
-@together("data", TrainingFiles)
-@together("settings", RankerSettings)
+@option_group("data", TrainingFiles)
+@option_group("settings", RankerSettings)
 @click.option("--train", "train_files", multiple=True, required=True, metavar="FILE", type=FILE,
               help="Training data; repeated.")  # fmt: skip
 @click.option("--valid", "valid_files", multiple=True, metavar="FILE", type=FILE,
