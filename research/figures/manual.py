@@ -299,7 +299,7 @@ def diversity(data: Path) -> None:
         runs = simulated_runs(judgments)
         diverse = cal.evaluate(judgments, runs, ["ERR-IA@20", "alpha-nDCG@20", "D#-nDCG@20"])
         plain = cal.evaluate(data / f"trec/qrels/qrels.web.{track}.txt.xz", runs, ["nDCG@20", "ERR@20"])
-        scores = cal.merge_scores([diverse, plain])
+        scores = cal.concat([diverse, plain], along="measures")
         for y in ("alpha-nDCG@20", "D#-nDCG@20"):
             tau = cal.tau_of_measures(scores, "ERR-IA@20", y, ["nDCG@20", "ERR@20"])
             for x, other, given, bits, _ in tau.table().rows:

@@ -39,7 +39,7 @@ _HOMES = {
     "limits.full_from_sampled": ("FullEstimates", "candidate_ranks", "estimate_full"),
     "limits.query_types": ("QueryTypes", "Thresholds", "query_types"),
     "measures.normalisation": ("U", "V1", "V2", "V2s", "W", "Z"),
-    "results.score_files": ("as_scores", "merge_scores", "read_scores"),
+    "results.score_files": ("as_scores", "concat", "read_scores"),
     "stats.comparison": ("Comparison", "compare", "equivalence"),
     "stats.equivalence_tests": ("NonInferiority", "non_inferiority"),
     "stats.standardisation": ("standardise",),

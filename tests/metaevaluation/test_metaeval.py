@@ -355,8 +355,10 @@ def test_different_queries_are_counted_or_refused(files: Path, tmp_path: Path) -
     (tmp_path / "b.csv").write_text("query,x,y\n2,0.1,0.2\n3,0.3,0.1\n4,0.2,0.2\n")
     done = run("compare", tmp_path / "a.csv", tmp_path / "b.csv")
     assert done.exception is None, done.exception
-    assert "2 queries not in all files of scores; left out" in done.stderr
-    assert "different queries" in str(run("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--strict").exception)
+    assert "2 queries are not in all scores and were left out" in done.stderr
+    assert "2 queries are not in all scores" in str(
+        run("compare", tmp_path / "a.csv", tmp_path / "b.csv", "--strict").exception
+    )
     (tmp_path / "holes.csv").write_text("x,y,z\n0.1,0.2,0.3\n0.3,,0.2\n0.2,0.2,0.1\n")
     holes = run("compare", tmp_path / "holes.csv")
     assert "2 of 3 pairs miss queries under holes" in holes.stderr

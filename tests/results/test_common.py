@@ -23,6 +23,7 @@ def scores() -> cal.Scores:
 
 
 EXAMPLES: dict[str, Callable[[], Result]] = {
+    "Scores": scores,
     "Comparison": lambda: cal.compare(scores(), warn=False),
     "NonInferiority": lambda: cal.non_inferiority(scores(), "new", "old", 0.1),
     "SampleSizePlan": lambda: cal.plan(scores(), 0.1),

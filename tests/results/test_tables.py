@@ -234,7 +234,8 @@ def test_notebooks_show_the_first_of_many_systems() -> None:
     many = scores(**{f"s{i:03d}": [0.1, 0.2] for i in range(60)})
     text = many._repr_html_()
     assert text.count("<tr>") == 51
-    assert "10 more systems" in text
+    assert "10 more rows" in text
+    assert "AP: s000, s001, s002 and 57 more are best (0.1500)." in text
 
 
 # -- progress ----------------------------------------------------------------------------------------------------

@@ -182,9 +182,10 @@ def command(
         return
     if "variance" in show:
         raise CalipersError("--show variance needs --repeats: several runs of a system")
+    from calipers.results.ambiguous_names import without_ambiguous_names
     from calipers.stats.comparison import compare
 
-    compared = compare(scores.settled(), **vars(method), warn=False)
+    compared = compare(without_ambiguous_names(scores), **vars(method), warn=False)
     say_compared(compared, lists.strict)
     output.write_several(compared_tables(compared, scores, show, output.format))
     conclude(compared, plot)

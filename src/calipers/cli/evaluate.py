@@ -127,7 +127,9 @@ def command(
     if shown.per_query:
         output.write(scores.per_query())
     elif for_paper or baselines:
-        output.write(_marked(scores.settled(), baselines, shown.test or "t", output.format))
+        from calipers.results.ambiguous_names import without_ambiguous_names
+
+        output.write(_marked(without_ambiguous_names(scores), baselines, shown.test or "t", output.format))
     elif shown.query_groups is None:
         output.write(_means(scores, shown))
     else:

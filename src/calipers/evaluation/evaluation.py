@@ -253,7 +253,7 @@ def _scores(given: Evaluation) -> Scores:
             "standard_error": errors,
         },
         notes=tuple(notes),
-        ambiguous=ambiguous_names(given.runs),
+        ambiguous_names=ambiguous_names(given.runs),
     )
 
 

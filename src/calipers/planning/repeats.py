@@ -39,6 +39,7 @@ from calipers.checks import check_alpha, check_level
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
+from calipers.results.ambiguous_names import refuse_ambiguous_names
 from calipers.results.averages import known_mean
 from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores
@@ -248,7 +249,7 @@ def repeated_runs(
     0.0097
     """
     scores = as_scores(scores)
-    scores.refuse_ambiguous([] if baseline is None else [baseline])
+    refuse_ambiguous_names(scores, [] if baseline is None else [baseline])
     groups = _groups(scores, repeats)
     alpha = check_alpha(alpha)
     level = 1 - alpha if level is None else check_level(level)

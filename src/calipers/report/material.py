@@ -21,6 +21,7 @@ from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.record import Record
 from calipers.report.provenance import Provenance
+from calipers.results.ambiguous_names import without_ambiguous_names
 from calipers.results.scores import Reason, Scores
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ class Material(ScoredMaterial):
     @cached_property
     def scores(self) -> Scores:  # type: ignore[override]
         """Scores under the measures that the user named."""
-        return self.experiment.scores.settled()
+        return without_ambiguous_names(self.experiment.scores)
 
     @cached_property
     def plain_of(self) -> dict[str, str]:
@@ -221,7 +222,7 @@ class Material(ScoredMaterial):
     @cached_property
     def plain(self) -> Scores:
         """Scores under the measures of `plain_experiment`."""
-        return self.plain_experiment.scores.settled()
+        return without_ambiguous_names(self.plain_experiment.scores)
 
     @cached_property
     def whole_runs(self) -> list[Run]:

@@ -142,16 +142,21 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         """Return what notebooks show: the title, the main table and the conclusion."""
-        from html import escape
-
-        sentences = "".join(f"<p>{escape(visible(sentence))}</p>" for sentence in (self.summary, *self.notes))
-        return f"<h4>{escape(visible(self.title))}</h4>{self.table().head(SHOWN_IN_NOTEBOOKS)._repr_html_()}{sentences}"
+        return html_of(self.title, self.table().head(SHOWN_IN_NOTEBOOKS), (self.summary, *self.notes))
 
     def __str__(self) -> str:
         return f"{visible(self.title)}\n{self.table().head(SHOWN_IN_TEXT)}{visible(self.summary)}"
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def html_of(title: str, table: Table, sentences: Sequence[str]) -> str:
+    """Return HTML of a heading, a table and some paragraphs."""
+    from html import escape
+
+    paragraphs = "".join(f"<p>{escape(visible(sentence))}</p>" for sentence in sentences)
+    return f"<h4>{escape(visible(title))}</h4>{table._repr_html_()}{paragraphs}"
 
 
 def in_short(conclusions: Sequence[str], most: int = 2) -> str:

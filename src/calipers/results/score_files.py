@@ -7,17 +7,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calipers.checks import check_choice
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import digest_text
 from calipers.errors import CalipersError, warn_user
 from calipers.extras import load
 from calipers.lists import Floats
+from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
 
@@ -27,6 +29,9 @@ NUMBER_NAMES = frozenset(plain_name(n) for role in ("grade", "score", "rank") fo
 OPPOSITE = {"query": "system", "system": "query"}
 FRAME = "the frame"  # in messages, where a file would be named
 ABOUT = ("like", "judgments", "exactness", "standard_error")  # what a table in JSON says of each row beside its cells
+AXES = {"measures": "measure", "systems": "system", "queries": "query"}  # axes of scores, and what they hold
+Axis = Literal["systems", "queries", "measures"]
+SCORING = ("like", "ties", "depth", "condensed", "empty", "missing", "degenerate")  # options that scores depend on
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 
@@ -52,7 +57,7 @@ def read_scores(
     parts = [_read(str(path), max_unpacked) for path in named]
     if measures is not None:
         parts = _renamed(parts, [measures] if isinstance(measures, str) else list(measures))
-    scores = merge_scores(parts, strict=strict)
+    scores = concat(parts, along="measures", strict=strict)
     warn_user(scores.notes, warn)
     return scores
 
@@ -139,66 +144,100 @@ def _role(name: object) -> str | None:
     return "query" if known in QUERY_NAMES - {""} else known if known == "system" else None
 
 
-def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
-    """Join scores of different measures, by the names of systems and queries. Those that not all have are left out.
+def concat(parts: Sequence[Scores], *, along: Axis = "systems", strict: bool = False) -> Scores:
+    """Join scores of different systems, queries or measures.
 
-    >>> one = as_scores([[0.1, 0.2]], ["a"], ["q1", "q2"], "AP")
-    >>> other = as_scores([[0.3, 0.4]], ["a"], ["q2", "q3"], "RR")
-    >>> merged = merge_scores([one, other])
-    >>> merged.queries, merged.values.ravel().tolist()
-    (('q2',), [0.2, 0.3])
+    along: `systems`, `queries` or `measures`: the axis on which the parts differ. Names on this axis must be different.
+        On the two other axes, the names that all parts have are kept; `notes` counts the names that were left out.
+    strict: raise an error instead of leaving names out.
+
+    >>> old = as_scores([[0.1, 0.2]], ["old"], ["q1", "q2"], "AP")
+    >>> new = as_scores([[0.3, 0.4]], ["new"], ["q2", "q3"], "AP")
+    >>> joined = concat([old, new])
+    >>> joined.systems, joined.queries, joined["AP"].tolist()
+    (('old', 'new'), ('q2',), [[0.2], [0.3]])
+    >>> joined.notes
+    ('2 queries are not in all scores and were left out',)
     """
+    check_choice("along", along, AXES)
+    if not parts:
+        raise CalipersError("there are no scores to join")
     first = parts[0]
     if len(parts) == 1:
         return first
-    systems = [name for name in first.systems if all(name in set(part.systems) for part in parts[1:])]
-    shared = set(first.queries).intersection(*(part.queries for part in parts[1:]))
-    queries = [name for name in first.queries if name in shared]
-    left_out = {
-        "queries": len(set().union(*(part.queries for part in parts))) - len(queries),
-        "systems": len(set().union(*(part.systems for part in parts))) - len(systems),
-    }
-    if not systems or not queries:
-        raise CalipersError(f"the scores have no {'system' if not systems else 'query'} in common")
+    names: dict[str, list[str]] = {}
+    left_out: dict[str, int] = {}
+    for axis, noun in AXES.items():
+        of_parts = [getattr(part, axis) for part in parts]
+        if axis == along:
+            names[axis] = [name for each in of_parts for name in each]
+            if twice := _twice(names[axis]):
+                raise CalipersError(f"the {noun} '{twice}' is in several scores: give it another name in one of them")
+            continue
+        shared = set(of_parts[0]).intersection(*of_parts[1:])
+        names[axis] = [name for name in of_parts[0] if name in shared]
+        left_out[axis] = len(set().union(*of_parts)) - len(shared)
+        if not shared:
+            raise CalipersError(f"the scores have no {noun} in common")
     if strict and any(left_out.values()):
-        raise CalipersError(
-            f"the scores are of different queries and systems: {counted(left_out['queries'], 'query')} and "
-            f"{counted(left_out['systems'], 'system')} are not in all of them"
-        )
-    names = [name for part in parts for name in part.measures]
-    if twice := _twice(names):
-        raise CalipersError(f"the measure '{twice}' is there twice; name the measures of each file")
-    values, reasons = [], []
-    for part in parts:
-        place_s = {name: i for i, name in enumerate(part.systems)}
-        place_q = {name: i for i, name in enumerate(part.queries)}
-        rows = np.ix_(range(len(part.measures)), [place_s[s] for s in systems], [place_q[q] for q in queries])
-        values.append(part.values[rows])
-        reasons.append(part.reasons[rows])
-    definitions = tuple(measure for part in parts for measure in part.definitions)
+        raise CalipersError(*_left_out(left_out, "are not in all scores"))
+    cells = [np.ix_(*(_places(part, axis, names[axis], axis == along) for axis in AXES)) for part in parts]
+    place = [*AXES].index(along)
+    values, reasons = (
+        np.concatenate([getattr(part, field)[rows] for part, rows in zip(parts, cells, strict=True)], axis=place)
+        for field in ("values", "reasons")
+    )
+    notes = [*_left_out(left_out, "are not in all scores and were left out")]
     return Scores(
-        tuple(names),
-        tuple(systems),
-        tuple(queries),
-        np.concatenate(values),
-        np.concatenate(reasons),
-        definitions if len(definitions) == len(names) else (),
+        tuple(names["measures"]),
+        tuple(names["systems"]),
+        tuple(names["queries"]),
+        values,
+        reasons,
+        _definitions(parts, names["measures"]),
         None,
         {**first.metadata, "left_out": left_out},
-        notes=(*_left_out(left_out), *_different_judgments(parts)),
+        notes=(*notes, *_differences_of_origin(parts, along)),
     )
 
 
-def _left_out(left_out: Mapping[str, int]) -> Iterator[str]:
-    nouns = {"queries": "query", "systems": "system"}
+def _places(part: Scores, axis: str, names: Sequence[str], all_of_them: bool) -> list[int]:
+    """Return the places of names on an axis of some scores, or of all names that it has."""
+    own = getattr(part, axis)
+    if all_of_them:
+        return [*range(len(own))]
+    place = {name: i for i, name in enumerate(own)}
+    return [place[name] for name in names]
+
+
+def _definitions(parts: Sequence[Scores], names: Sequence[str]) -> tuple[Measure, ...]:
+    """Return the measures of these names, or nothing if a part does not know its measures or they differ."""
+    known: dict[str, Measure] = {}
+    for part in parts:
+        for name, definition in zip(part.measures, part.definitions, strict=False):
+            if repr(known.setdefault(name, definition)) != repr(definition):
+                return ()
+    return tuple(known[name] for name in names) if all(name in known for name in names) else ()
+
+
+def _left_out(left_out: Mapping[str, int], what: str) -> Iterator[str]:
     if any(left_out.values()):
-        counts = " and ".join(counted(left_out[what], noun) for what, noun in nouns.items() if left_out[what])
-        yield f"{counts} not in all files of scores; left out"
+        yield " and ".join(counted(count, AXES[axis]) for axis, count in left_out.items() if count) + f" {what}"
 
 
-def _different_judgments(parts: Sequence[Scores]) -> Iterator[str]:
-    if len({digest for part in parts if (digest := digest_text(part.metadata.get("judgments")))}) > 1:
-        yield "the files of scores were made with different judgments"
+def _differences_of_origin(parts: Sequence[Scores], along: str) -> Iterator[str]:
+    """Yield notes if scores that stand side by side come from different judgments or conventions."""
+    if (
+        along != "queries"
+        and len({text for part in parts if (text := digest_text(part.metadata.get("judgments")))}) > 1
+    ):
+        yield "the scores were made with different judgments"
+    if along != "measures" and len({_options(part) for part in parts if part.definitions}) > 1:
+        yield "the scores were made with different scoring options"
+
+
+def _options(part: Scores) -> tuple[Any, ...]:
+    return tuple(part.metadata.get(name) for name in SCORING)
 
 
 def is_score_table(path: str) -> bool:

@@ -1,31 +1,33 @@
-"""Scores: measure x system x query, with names on each axis and the reason where one is undefined."""
+"""Scores by measure, system and query, with the reason for each score that is undefined."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_level
 from calipers.collection.query_facts import QueryGroups, QueryWeights, read_query_weights
-from calipers.collection.run_names import several_fit
 from calipers.errors import CalipersError, UnknownName, chosen_measure, place_of
-from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
-from calipers.plurals import counted, shape
+from calipers.plurals import counted, verb
 from calipers.results.averages import mean, total
-from calipers.results.tables import Table, as_number
+from calipers.results.result import SHOWN_IN_NOTEBOOKS, Result, Tables, html_of, in_short
+from calipers.results.tables import Table, four_digits
 
 if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
     from calipers.results.query_groups import ScoresByGroup
 
-SHOWN = 50  # systems that a notebook shows
+NAMED = 3  # systems of the same mean that the summary names
 ROUNDING = 1e-13  # relative differences between scores that are equal but for rounding
 
 
@@ -85,19 +87,23 @@ class Coverage:
         return np.asarray(1.0 - self.judged_at_10.sum(axis=1) / np.maximum(shown, 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
+@dataclass(frozen=True, eq=False, repr=False)
+class Scores(Result):
     """The scores of systems on queries under measures.
+
+    The tables are `means`, one row per system, and `per_query`, one row per system and query. Text formats write the
+    means if no table is named. Data frames hold one row per system and query if no table is named.
 
     >>> import calipers as cal
     >>> scores = cal.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 2, "c": 1}, "q2": {"c": 1}}, ["RR", "AP"])
     >>> scores["RR"]
     array([[1., 0.]])
-    >>> print(scores.mean())
+    >>> print(scores)
+    Means of 1 system on 2 queries
     system      RR      AP
     ------  ------  ------
     run     0.5000  0.5000
-    <BLANKLINE>
+    RR of run: 0.5000. AP of run: 0.5000.
     """
 
     measures: tuple[str, ...]  # as they were named
@@ -109,11 +115,89 @@ class Scores:
     coverage: Coverage | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what to know of the runs: queries that they lack, ties, unjudged documents
-    ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that fit several files, and these
+    ambiguous_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that fit several files
 
-    def __getitem__(self, measure: str) -> Floats:
-        """The scores of one measure: an array of system x query."""
-        return np.asarray(self.values[chosen_measure(measure, self.measures)])
+    @overload
+    def __getitem__(self, key: str) -> Floats: ...
+    @overload
+    def __getitem__(self, key: tuple[str, str]) -> Floats: ...
+    def __getitem__(self, key: str | tuple[str, str]) -> Floats:
+        """Return the scores of one measure (system x query), or of one measure and system (one score per query).
+
+        Measures are known by every name that `evaluate` takes.
+
+        >>> import calipers as cal
+        >>> scores = cal.as_scores([[0.5, 0.3], [1.0, 0.2]], ["old", "new"], ["q1", "q2"], "RR")
+        >>> scores["RR", "new"], scores["MRR", "old"]
+        (array([1. , 0.2]), array([0.5, 0.3]))
+        """
+        measure, *rest = (key,) if isinstance(key, str) else key
+        values = self.values[self._measure(measure)]
+        for system in rest:
+            values = values[place_of("system", system, self.systems)]
+        return np.asarray(values)
+
+    def _measure(self, name: str) -> int:
+        """Return the place of a measure, which may go by another of its names: MRR for RR, map for AP."""
+        try:
+            return chosen_measure(name, self.measures)
+        except UnknownName:
+            meant = _parsed(name)
+            for place, measure in enumerate(self.measures):
+                if meant is not None and _parsed(measure) == meant:
+                    return place
+            raise
+
+    # -- as a result -------------------------------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """The number of systems and queries."""
+        return f"Means of {counted(len(self.systems), 'system')} on {counted(len(self.queries), self.unit)}"
+
+    @property
+    def summary(self) -> str:
+        """The best system under the first two measures."""
+        return in_short(self.conclusions())
+
+    def conclusions(self) -> list[str]:
+        """Return one sentence per measure: the system with the best mean.
+
+        >>> import calipers as cal
+        >>> cal.as_scores([[0.5, 0.3], [0.9, 0.2]], ["old", "new"], measure="AP").conclusions()
+        ['AP: new is best (0.5500)']
+        """
+        table = self.mean()
+        return [_best_mean(table, name, smallest=name in self.lower) for name in self.measures]
+
+    def tables(self) -> Tables:
+        """Return the means, and the scores by query."""
+        return Tables({"means": lambda: self.best_in_bold(self.mean()), "per_query": self.per_query})
+
+    def to_pandas(self, table: str | None = "per_query") -> pd.DataFrame:
+        """Return a table as a pandas frame. Without a name: one row per system and query."""
+        return super().to_pandas(table)
+
+    def to_polars(self, table: str | None = "per_query") -> pl.DataFrame:
+        """Return a table as a polars frame. Without a name: one row per system and query."""
+        return super().to_polars(table)
+
+    def to_arrow(self, table: str | None = "per_query") -> pa.Table:
+        """Return a table as a pyarrow table. Without a name: one row per system and query."""
+        return super().to_arrow(table)
+
+    def _repr_html_(self) -> str:
+        """Return the means for a notebook, each with half of its 95% confidence interval."""
+        marks = {
+            (s, m + 1): f"±{width:.3f}"
+            for m, values in enumerate(self.values)
+            for s, row in enumerate(values)
+            if (width := _half_interval(row[~np.isnan(row)])) is not None
+        }
+        table = self.table("means").changed(marks=marks).head(SHOWN_IN_NOTEBOOKS)
+        return html_of(self.title, table, ("±: 95% confidence intervals.", self.summary, *self.notes))
+
+    # -- about the measures ------------------------------------------------------------------------
 
     @property
     def exactness(self) -> dict[str, str]:
@@ -230,27 +314,6 @@ class Scores:
         """A function of the defined scores of each system under each measure."""
         return self._table(lambda values: _number(function(values)) if len(values) else math.nan)
 
-    def interval(self, level: float = 0.95) -> tuple[Table, Table]:
-        """Return the lower and upper ends of Student's confidence interval of each mean.
-
-        There is no interval (NaN) for fewer than two scores, and where all scores are equal.
-        """
-        from scipy.special import stdtrit
-
-        check_level(level)
-
-        def end(sign: int) -> Callable[[Floats], float]:
-            def of(values: Floats) -> float:
-                n = len(values)
-                if n < 2 or all_equal(values):
-                    return math.nan
-                spread = stdtrit(n - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(n)
-                return float(_arithmetic(values) + sign * spread)
-
-            return of
-
-        return self._table(end(-1)), self._table(end(1))
-
     def _table(self, function: Callable[[Floats], Any]) -> Table:
         rows = []
         for s, system in enumerate(self.systems):
@@ -270,27 +333,10 @@ class Scores:
         )
         return Table(("system", "query", *self.measures), rows, self.metadata)
 
-    def to_pandas(self) -> Any:
-        """A pandas frame, one row per system and query: system, query, and each measure."""
-        return load("pandas", extra="frames", what="frames").DataFrame(self._columns())
-
-    def to_polars(self) -> Any:
-        """A polars frame of the same form."""
-        return load("polars", extra="frames", what="frames").DataFrame(self._columns())
-
-    def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {
-            "system": np.repeat(np.array(self.systems, dtype=object), len(self.queries)).tolist(),
-            "query": list(self.queries) * len(self.systems),
-        }
-        for name, values in zip(self.measures, self.values, strict=True):
-            columns[name] = values.ravel()
-        return columns
-
     def reason(self, measure: str, system: str, query: str) -> str:
-        """Why a score is undefined, or 'defined'."""
+        """Return why a score is undefined, or 'defined'."""
         code = self.reasons[
-            chosen_measure(measure, self.measures),
+            self._measure(measure),
             place_of("system", system, self.systems),
             place_of("query", query, self.queries),
         ]
@@ -299,16 +345,6 @@ class Scores:
     def undefined(self, reason: Reason) -> Ints:
         """Of each measure: how many scores have no value of their own for this reason."""
         return np.asarray((self.reasons == reason).sum(axis=(1, 2)))
-
-    def refuse_ambiguous(self, baselines: Iterable[str]) -> None:
-        """Refuse a baseline whose name fits several runs: which of them has it depends on their order."""
-        for name in baselines:
-            if name in self.ambiguous:
-                raise several_fit(name, self.ambiguous[name], by_path=False)
-
-    def settled(self) -> Scores:
-        """The same scores where a path, or the like, has said which of several systems a name is for."""
-        return replace(self, ambiguous={})
 
     def by_name(self) -> Scores:
         """Return the same scores with systems and queries in the order of their names.
@@ -328,7 +364,7 @@ class Scores:
 
     def of_measures(self, measures: Sequence[str]) -> Scores:
         """The scores under these measures only."""
-        place = [chosen_measure(measure, self.measures) for measure in measures]
+        place = [self._measure(measure) for measure in measures]
         return replace(
             self,
             measures=tuple(self.measures[p] for p in place),
@@ -349,7 +385,7 @@ class Scores:
             self.definitions,
             None,
             self.metadata,
-            ambiguous=self.ambiguous,
+            ambiguous_names=self.ambiguous_names,
         )
 
     def by(self, query_groups: QueryGroups) -> ScoresByGroup:
@@ -372,23 +408,39 @@ class Scores:
             coverage=None,
         )
 
-    def __repr__(self) -> str:
-        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
-        return f"<Scores: {size}>\n{self.mean()}"
 
-    def _repr_html_(self) -> str:
-        """The means with their intervals, the best in bold; systems beyond the first fifty are counted."""
-        low, high = self.interval()
-        mean = self.mean()
-        half = {
-            (s, m): f"±{(as_number(high.rows[s][m]) - as_number(low.rows[s][m])) / 2:.3f}"
-            for s in range(len(self.systems))
-            for m in range(1, len(self.measures) + 1)
-            if high.rows[s][m] == high.rows[s][m]
-        }
-        shown = self.best_in_bold(mean).changed(rows=mean.rows[:SHOWN], marks=half)
-        more = f", {len(self.systems) - SHOWN} more systems" if len(self.systems) > SHOWN else ""
-        return f"{shown._repr_html_()}<p>means over {counted(len(self.queries), 'query')}, 95% intervals{more}</p>"
+def _parsed(name: str) -> Measure | None:
+    """Return the measure of a name, or None for names of other scores."""
+    from calipers.measures.grammar import parse
+
+    try:
+        return parse(name)
+    except CalipersError:
+        return None
+
+
+def _best_mean(table: Table, measure: str, smallest: bool) -> str:
+    """Return a sentence about the best mean under a measure. Means that print alike are best together."""
+    means = {str(row["system"]): float(row[measure]) for row in table if row[measure] == row[measure]}
+    if not means:
+        return f"{measure} is undefined for every system"
+    best = four_digits((min if smallest else max)(means.values()))
+    names = [name for name, mean in means.items() if four_digits(mean) == best]
+    if len(table) == 1:
+        return f"{measure} of {names[0]}: {best}"
+    *first, last = names if len(names) <= NAMED else [*names[:NAMED], f"{len(names) - NAMED} more"]
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{measure}: {listed} {verb(len(names), 'is', 'are')} best ({best})"
+
+
+def _half_interval(values: Floats) -> float | None:
+    """Return half the width of Student's 95% interval of a mean, or None if the scores show no spread."""
+    from scipy.special import stdtrit
+
+    n = len(values)
+    if n < 2 or all_equal(values):
+        return None
+    return float(stdtrit(n - 1, 0.975) * np.std(values, ddof=1) / math.sqrt(n))
 
 
 def _geometric(values: Floats, floor: float = 1e-5) -> float:

@@ -145,6 +145,7 @@ def compare(
     The outcome is that of `calipers.compare`. The other tests need every query's difference again and again: for them
     bring the scores home with `collect`.
     """
+    from calipers.results.ambiguous_names import refuse_ambiguous_names
     from calipers.stats.comparison import Comparison, pairs_of
     from calipers.stats.correction import CORRECTIONS, correction_name
     from calipers.stats.significance import Settings, _student, test_name
@@ -160,7 +161,7 @@ def compare(
     measures, systems = measures_of(scores), systems_of(scores)
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(systems)}): nothing to compare it with")
-    _named_only(scores).refuse_ambiguous([] if baseline is None else [baseline])
+    refuse_ambiguous_names(_named_only(scores), [] if baseline is None else [baseline])
     a, b = pairs_of(systems, baseline)
     counted = _summed(scores, measures, systems, a, b)
     if counted.queries < 2:
@@ -242,7 +243,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
     warn_user(notes, warn)
     return Scores(
         tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata,
-        notes=notes, ambiguous=bare.ambiguous,
+        notes=notes, ambiguous_names=bare.ambiguous_names,
     )  # fmt: skip
 
 
@@ -280,7 +281,9 @@ def _named_only(scores: Frame) -> Scores:
     empty = np.zeros((len(measures), 0, 0))
     said = {key: value for key, value in about(scores, "system").items() if key not in ("systems", "ambiguous")}
     several = {str(name): tuple(files) for name, files in about(scores, "system").get("ambiguous", {}).items()}
-    return Scores(tuple(measures), (), (), empty, empty.astype(np.uint8), definitions, metadata=said, ambiguous=several)
+    return Scores(
+        tuple(measures), (), (), empty, empty.astype(np.uint8), definitions, metadata=said, ambiguous_names=several
+    )
 
 
 def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:

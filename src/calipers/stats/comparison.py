@@ -15,6 +15,7 @@ from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted, plural_of, verb
+from calipers.results.ambiguous_names import refuse_ambiguous_names
 from calipers.results.query_groups import stacked
 from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores
@@ -102,7 +103,7 @@ def compare(
     if name in UNCORRECTED:
         correct = "none"
     baselines = baseline_names(baseline)
-    scores.refuse_ambiguous(baselines)
+    refuse_ambiguous_names(scores, baselines)
     _check_method(name, size, baselines, equivalence, rope, weighted=query_weights is not None)
     weights = None if query_weights is None else scores.weights(query_weights)
     rope = bayesian.DEFAULT_ROPE if rope is None else check_number("rope", rope, least=0)
