@@ -120,7 +120,7 @@ from calipers.planning.sample_size import plan as plan
 from calipers.progress import progress_bar as progress_bar
 from calipers.report.page import Report as Report
 from calipers.results.score_files import as_scores as as_scores
-from calipers.results.score_files import merge_scores as merge_scores
+from calipers.results.score_files import concat as concat
 from calipers.results.score_files import read_scores as read_scores
 from calipers.results.scores import Scores as Scores
 from calipers.results.tables import Table as Table
