@@ -18,7 +18,7 @@ from calipers.measures.registry import Measure
 from calipers.plurals import counted, verb
 from calipers.results.averages import mean, total
 from calipers.results.result import SHOWN_IN_NOTEBOOKS, Result, Tables, html_of, in_short
-from calipers.results.tables import Table, four_digits
+from calipers.results.tables import Table, as_number, four_digits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -421,7 +421,7 @@ def _parsed(name: str) -> Measure | None:
 
 def _best_mean(table: Table, measure: str, smallest: bool) -> str:
     """Return a sentence about the best mean under a measure. Means that print alike are best together."""
-    means = {str(row["system"]): float(row[measure]) for row in table if row[measure] == row[measure]}
+    means = {str(row["system"]): as_number(row[measure]) for row in table if row[measure] == row[measure]}
     if not means:
         return f"{measure} is undefined for every system"
     best = four_digits((min if smallest else max)(means.values()))
