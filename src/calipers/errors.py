@@ -25,15 +25,20 @@ SHOWN_NAMES = 10  # of those that exist, where none is similar
 class CalipersError(ValueError):
     """Bad input: one line that names the file and line where known. The command line exits with 2.
 
+    parameter: the Python parameter that solves the problem. The command line then names the option for it.
+
     >>> str(CalipersError("score 'abc' is not a number", file="a.run", line=17))
     "a.run:17: score 'abc' is not a number"
     """
 
-    def __init__(self, message: str, *, file: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, file: str | None = None, line: int | None = None, parameter: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.file = file
         self.line = line
+        self.parameter = parameter
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)

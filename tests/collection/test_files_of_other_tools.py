@@ -305,7 +305,7 @@ def test_responses_with_ids_beside(name: str, answer: Any, write: Write) -> None
 def test_responses_by_order(write: Write, command: Command) -> None:
     """_msearch answers in the order of the requests: the ids are those of a list."""
     path = write({"took": 7, "responses": ANSWERS}, "msearch.json")
-    assert "give the ids in the order of the responses (query_ids, --query-ids FILE)" in refusal(scores, path)
+    assert "give the ids in the order of the responses with query_ids" in refusal(scores, path)
     assert scores(path, query_ids=["q1", "red shoes"]) == ENGINE
     for ids in ("q1\nred shoes\n", "q1\tthe first\nred shoes\tthe second\n", '{"_id": "q1"}\n{"_id": "red shoes"}\n'):
         assert scores(path, query_ids=write(ids, "ids")) == ENGINE
@@ -355,6 +355,185 @@ def test_judgment_lists_of_opensearch(write: Write) -> None:
     assert "expected docId and rating" in refusal(
         grades, write({"judgmentRatings": [{"query": "a", "ratings": [{"doc": 1}]}]})
     )
+
+
+def test_rank_eval(write: Write) -> None:
+    """A request of Elasticsearch's documentation has ratings; its response has hits, and names failed searches."""
+    ratings = [{"_index": "shop", "_id": "a", "rating": 0}, {"_index": "shop", "_id": "b", "rating": 3}]
+    requests = [
+        {"id": "JFK query", "request": {"query": {"match_all": {}}}, "ratings": ratings},
+        {"id": "shoes", "template_id": "t", "params": {"q": "shoes"}, "ratings": [{"_id": "c", "rating": 1}]},
+    ]
+    request = write({"requests": requests, "metric": {"precision": {"k": 20}}}, "request.json")
+    assert grades(request) == {"JFK query": {"a": 0, "b": 3}, "shoes": {"c": 1}}
+    hits = [
+        {"hit": {"_index": "shop", "_type": "page", "_id": "a", "_score": 1.5}, "rating": 0},
+        {"hit": {"_index": "shop", "_type": "page", "_id": "b", "_score": 0.5}, "rating": 3},
+    ]
+    details = {"JFK query": {"metric_score": 0.5, "unrated_docs": [], "hits": hits}, "shoes": {"hits": []}}
+    answer = {"rank_eval": None, "metric_score": 0.4, "details": details, "failures": {"boots": {"error": "timeout"}}}
+    response = write(answer, "response.json")
+    assert scores(response) == {"JFK query": {"a": 1.5, "b": 0.5}, "shoes": {}}
+    assert "the search failed for 1 query (boots)" in first_note(cal.read_run(response))
+    assert cal.evaluate(request, response, ["RR"])["RR"].tolist() == [[0.5, 0.0]]
+    assert "a request of _rank_eval: judgments come first" in refusal(scores, request)
+    assert "a response of _rank_eval: judgments come first" in refusal(grades, response)
+    for hit in hits:
+        hit["hit"]["_score"] = None
+    assert scores(write(answer))["JFK query"] == {"a": -1, "b": -2}
+    broken = {"requests": [{"id": "q", "ratings": [{"_id": "a"}]}]}
+    assert "request 'q': expected _id and rating" in refusal(grades, write(broken))
+
+
+def test_titles_in_responses_are_texts_of_documents(write: Write, command: Command, tmp_path: Path) -> None:
+    answers = [{"query_id": "q1"} | elastic(("a", 2.5), ("b", 1.5)), {"query_id": "q2"} | elastic(("b", 1.0))]
+    titles = {"a": "Red shoes", "b": "Blue hat"}
+    for answer in answers:
+        for hit in answer["hits"]["hits"]:
+            hit["_source"] = {"title": titles[hit["_id"]], "price": 3}
+    path = write("\n".join(map(json.dumps, answers)), "responses.jsonl")
+    assert cal.read_texts(path) == titles
+    assert cal.read_texts(path, ids=["b"]) == {"b": "Blue hat"}
+    assert cal.read_texts(write({"responses": answers})) == titles
+    answers[0]["hits"]["hits"][0]["_source"] |= {"text": "For running.", "title": ["Red shoes"]}
+    assert cal.read_texts(write(answers))["a"] == "Red shoes For running."
+    docs = {"response": {"docs": [{"id": "x", "title": "Solr"}, {"id": "y"}]}}
+    assert cal.read_texts(write(docs)) == {"x": "Solr"}
+    page = tmp_path / "report.html"
+    qrels = write("q1 0 a 1\nq1 0 b 0\nq2 0 b 1\nq2 0 a 0\n", "qrels.txt")
+    code, _, said = command("report", qrels, path, "-m", "RR", "--document-texts", path, "-o", page)
+    assert code == 0, said
+    assert "Red shoes" in page.read_text(encoding="utf-8")
+
+
+# -- retrieval for generated answers -----------------------------------------------------------------
+
+SAMPLE = {
+    "user_input": "Who wrote Hamlet?", "response": "Shakespeare.", "reference": "William Shakespeare",
+    "retrieved_context_ids": ["d7", "d2"], "retrieved_contexts": ["A play.", "By Shakespeare."],
+    "reference_context_ids": ["d2"], "reference_contexts": ["By Shakespeare."],
+}  # fmt: skip
+SAMPLES = [SAMPLE, SAMPLE | {"user_input": "When?", "retrieved_context_ids": [], "reference_context_ids": ["d9", "d8"]}]
+
+
+def test_ragas(write: Write) -> None:
+    """A dataset as RAGAS writes it: JSON lines, a list, or CSV with lists in its cells."""
+    import csv
+    import io
+
+    table = io.StringIO()
+    writer = csv.DictWriter(table, [*SAMPLE])
+    writer.writeheader()
+    writer.writerows(SAMPLES)
+    files = ("\n".join(map(json.dumps, SAMPLES)), json.dumps(SAMPLES), table.getvalue())
+    for source in (*map(write, files, ("a.jsonl", "b.json", "c.csv")), SAMPLES):
+        assert grades(source) == {"Who wrote Hamlet?": {"d2": 1}, "When?": {"d9": 1, "d8": 1}}
+        assert scores(source) == {"Who wrote Hamlet?": {"d7": -1, "d2": -2}, "When?": {}}
+        assert cal.evaluate(source, source, ["RR"])["RR"].tolist() == [[0.5, 0.0]]
+
+
+def test_frames_of_ragas(require: Any) -> None:
+    frame = require.module("pandas").DataFrame(SAMPLES)
+    assert grades(frame) == {"Who wrote Hamlet?": {"d2": 1}, "When?": {"d9": 1, "d8": 1}}
+    assert scores(frame) == {"Who wrote Hamlet?": {"d7": -1, "d2": -2}, "When?": {}}
+
+
+def test_ragas_without_ids(write: Write) -> None:
+    """Texts are the ids; older datasets have other names, and no relevant documents."""
+    texts = [{name: cell for name, cell in SAMPLE.items() if not name.endswith("_ids")}]
+    path = write(texts, "texts.json")
+    assert grades(path) == {"Who wrote Hamlet?": {"By Shakespeare.": 1}}
+    assert scores(path) == {"Who wrote Hamlet?": {"A play.": -1, "By Shakespeare.": -2}}
+    assert "the texts of retrieved_contexts are taken as the ids" in first_note(cal.read_run(path))
+    older = [{"question": "Why?", "answer": "So.", "contexts": ["x", "y", "x"], "ground_truth": "Because."}]
+    path = write(older, "older.json")
+    assert scores(path) == {"Why?": {"x": -1, "y": -2}}
+    assert "1 document listed more than once" in str(getattr(cal.read_run(path), "notes", ()))
+    assert "ground_truth and reference are answers, not documents" in refusal(grades, path)
+    assert "conversation of 1 message" in refusal(grades, write([SAMPLE | {"user_input": [{"content": "Hi"}]}]))
+    assert "appears twice" in refusal(grades, write([SAMPLE, SAMPLE]))
+    numpy = write("user_input,retrieved_context_ids\nWhy?,\"['a' 'b']\"\n", "numpy.csv")
+    assert "expected a list" in refusal(scores, numpy)
+    assert scores(path, columns={"document": "contexts"}) == {"Why?": {"x": -1, "y": -2}}
+
+
+def span(query: str, documents: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+    flat = {
+        f"retrieval.documents.{i}.document.{name}": cell for i, of in enumerate(documents) for name, cell in of.items()
+    }
+    return {
+        "name": "retrieve",
+        "attributes": {"openinference.span.kind": "RETRIEVER", "input.value": query} | flat | more,
+    }
+
+
+def test_openinference_spans(write: Write) -> None:
+    """Spans of Phoenix and of OTLP, flat or nested; other spans are left out."""
+    found = [{"id": "d7", "score": 0.5, "content": "x"}, {"id": "d2", "score": 0.25, "content": "y"}]
+    model = {"name": "llm", "attributes": {"openinference.span.kind": "LLM", "input.value": "red shoes"}}
+    spans = [model, span("red shoes", found), span("nothing", [])]
+    want = {"red shoes": {"d7": 0.5, "d2": 0.25}, "nothing": {}}
+    assert scores(write("\n".join(map(json.dumps, spans)), "spans.jsonl")) == want
+    assert scores(write(spans, "spans.json")) == want
+    otlp = [
+        {"key": name, "value": {"doubleValue" if isinstance(cell, float) else "stringValue": cell}}
+        for name, cell in spans[1]["attributes"].items()
+    ]
+    assert scores(write({"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": otlp}]}]}]})) == {
+        "red shoes": want["red shoes"]
+    }
+    nested = {"input": {"value": "red shoes"}, "retrieval": {"documents": [{"document": each} for each in found]}}
+    assert scores(write([{"attributes": nested}])) == {"red shoes": want["red shoes"]}
+    listed = [{"document.id": each["id"], "document.score": each["score"]} for each in found]
+    frame = {"attributes.input.value": "red shoes", "attributes.retrieval.documents": listed}
+    assert scores(write([frame])) == {"red shoes": want["red shoes"]}
+    again = cal.read_run(write([*spans, span("red shoes", [{"id": "d1", "score": 1.0}])]))
+    assert again.to_dict()["red shoes"] == {"d1": 1.0}
+    assert "1 query with several spans; the last span counts" in first_note(again)
+    assert scores(write([span("q", [{"id": "b"}, {"id": "a"}])])) == {"q": {"b": -1, "a": -2}}
+    assert "document 0 has no id" in refusal(scores, write([span("q", [{"score": 0.5}])]))
+    assert "OpenInference spans: judgments come first" in refusal(grades, write(spans))
+    qrels = {"red shoes": {"d2": 1}, "nothing": {"d1": 1}}
+    assert cal.evaluate(qrels, write(spans), ["RR"])["RR"].tolist() == [[0.5, 0.0]]
+
+
+# -- spreadsheets ------------------------------------------------------------------------------------
+
+
+def test_decimal_commas_in_semicolon_files(write: Write) -> None:
+    """Spreadsheets of many countries write 0,75 and semicolons between the cells."""
+    want = {"q1": {"a": 0.75, "b": -1.5}, "q2": {"a": 2}}
+    rows = "q1;a;0,75\nq1;b;-1,5\nq2;a;2\n"
+    assert scores(write("query;doc;score\n" + rows)) == want
+    assert scores(write(rows)) == want
+    assert grades(write("query;doc;grade\n" + rows)) == want
+    assert "'0,75' is not a number" in refusal(scores, write("query;doc;score\n" + rows.replace("2\n", "2.5\n")))
+    assert "is not a number" in refusal(scores, write("query;doc;score\nq1;a;1,2,3\n"))
+    assert "is not a number" in refusal(scores, write('query,doc,score\nq1,a,"0,75"\n'))
+
+
+def test_spreadsheets_are_refused(write: Write) -> None:
+    """By their content: the first bytes of .xlsx, .xls, .ods and .zip."""
+    import io
+    import zipfile
+
+    def packed(*names: str) -> bytes:
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as file:
+            for name in names:
+                file.writestr(name, "application/vnd.oasis.opendocument.spreadsheet" if name == "mimetype" else "x")
+        return archive.getvalue()
+
+    excel = "this is an Excel file; save it as CSV UTF-8"
+    for content, words in (
+        (packed("[Content_Types].xml", "xl/workbook.xml"), excel),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), excel),
+        (packed("mimetype", "content.xml"), "this is an OpenDocument spreadsheet; save it as CSV UTF-8"),
+        (packed("qrels.txt"), "this is a ZIP archive; unpack it first"),
+    ):
+        path = write(content, "book.xlsx")
+        for read in (grades, scores, cal.read_qrels):
+            assert words in refusal(read, path)
 
 
 # -- learning to rank --------------------------------------------------------------------------------
@@ -523,7 +702,7 @@ def test_columns_of_judgments_and_systems_apart(write: Write, command: Command) 
         ("<?xml version='1.0'?>\n", ["'<?xml version='1.0'?>'", "fields, not"]),
         ("q1 d1 good\n", ["headerless (query document number): 'good' in the third column is not a number", "qrels"]),
         ("2 q:1 1:0.5 2:1 3:1\n", ["letor (label qid:ID 1:0.3 2:0.1 ...): 'q:1' after the label is no qid:ID"]),
-        ("\x00\x01PK\x03\n", ["it is no text that is known here"]),
+        ("\x00\x01PK\x03\n", ["the file is not text"]),
     ],
 )  # fmt: skip
 def test_no_known_format_shows_the_nearest(text: str, nearest: list[str], write: Write) -> None:

@@ -179,7 +179,9 @@ def test_damaged_and_endless(packing: str, tmp_path: Path) -> None:
     path.write_bytes(packed + packed)
     assert "twice" in refusal(lambda: cal.read_run(path, format="run").to_dict())
     path.write_bytes(packed)
-    assert "--max-unpacked" in refusal(lambda: cal.read_run(path, format="run", max_unpacked=100).to_dict())
+    assert "allow more with max_unpacked" in refusal(
+        lambda: cal.read_run(path, format="run", max_unpacked=100).to_dict()
+    )
 
 
 def test_what_ranx_writes(require: Any, tmp_path: Path) -> None:
@@ -410,7 +412,8 @@ def test_parquet_that_is_no_judgments(tmp_path: Path) -> None:
 def test_columns_missing_or_ambiguous(tmp_path: Path, write: Callable[..., str]) -> None:
     path = table(tmp_path / "file", {"qid": ["1"], "query_id": ["1"], "docno": ["a"], "score": [1.0]})
     words = refusal(cal.read_runs, path)
-    assert "the query could be any of the columns 'qid', 'query_id': say which (columns, --columns query=...)" in words
+    assert "the query could be any of the columns 'qid', 'query_id'" in words
+    assert "Say which one it is with columns, as query=qid" in words
     assert cal.read_runs(path, columns={"query": "qid"})[0].to_dict() == {"1": {"a": 1.0}}
     for text in ("a,b,c\n1,2,3\n", '{"a": 1, "b": 2, "c": 3}'):
         words = refusal(lambda text=text: cal.read_runs(write(text))[0].to_dict())

@@ -264,7 +264,7 @@ def test_file_that_unpacks_without_end(
     path = write(PACK[packing](b"\n" * 3_000_000))
     error = refusal(read_qrels, path, max_unpacked=1_000_000)
     assert "unpacks to more than 1,000,000 bytes" in error.message
-    assert "--max-unpacked" in error.message
+    assert "allow more with max_unpacked" in error.message
     assert error.file == path
     assert error.line is not None
     monkeypatch.setattr(files, "ROOM", 1000)

@@ -30,7 +30,9 @@ def explained(error: click.ClickException) -> str:
 
 
 def explained_input(error: CalipersError) -> str:
-    """Return what the command line says of wrong input. A missing file may exist under a similar name."""
+    """Return the message about wrong input, with the option that helps, or with the name of a similar file."""
+    if error.parameter is not None:
+        return f"{error} (option --{error.parameter.replace('_', '-')})"
     if not isinstance(error, MissingFile) or not error.file:
         return str(error)
     return f"{error}{_measure_unquoted(error.file) or _near_file(error.file)}"

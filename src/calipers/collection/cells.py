@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import compress
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.first_line import is_number
+from calipers.collection.first_line import is_number, with_point
 from calipers.collection.json_values import shown
 from calipers.errors import CalipersError
 from calipers.native.ids import Ids
@@ -32,7 +32,11 @@ class Cells:
 
     def where(self, kept: NDArray[np.bool_]) -> Self:
         places = np.flatnonzero(kept).tolist()
-        return type(self)([*compress(self._values, kept.tolist())], lambda text, row: self._error(text, places[row]))
+        return self._like([*compress(self._values, kept.tolist())], lambda text, row: self._error(text, places[row]))
+
+    def _like(self, values: Sequence[Any], error: Error) -> Self:
+        """Return a column of the same kind with other values."""
+        return type(self)(values, error)
 
     def ids(self) -> Ids:
         texts = self._texts()
@@ -93,7 +97,14 @@ class Cells:
 
 
 class TextCells(Cells):
-    """One column of a table as text. A cell without text has no value."""
+    """One column of a table as text. A cell without text has no value.
+
+    decimal_comma: numbers may be written with a comma, as 0,75, if none of the column has a point.
+    """
+
+    def __init__(self, values: Sequence[str], error: Error, decimal_comma: bool = False) -> None:
+        super().__init__(values, error)
+        self._decimal_comma = decimal_comma
 
     def empty(self) -> NDArray[np.bool_]:
         return np.fromiter((not value for value in self._values), bool, len(self))
@@ -103,12 +114,18 @@ class TextCells(Cells):
             raise self._error(NO_VALUE, self._values.index(""))
         return self._values
 
+    def _like(self, values: Sequence[Any], error: Error) -> Self:
+        return type(self)(values, error, self._decimal_comma)
+
     def numbers(self, what: str) -> NDArray[np.float64]:
         text = " ".join(self._values)
+        values: Iterable[str] = self._values
+        if self._decimal_comma and "," in text and "." not in text:
+            values = map(with_point, self._values)
         try:
             if "_" in text or not text.isascii():  # which Python takes for part of a number
                 raise ValueError(text)
-            return self._finite(np.array([*map(float, self._values)], np.float64))
+            return self._finite(np.array([*map(float, values)], np.float64))
         except ValueError as error:
             if isinstance(error, CalipersError):
                 raise

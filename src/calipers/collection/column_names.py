@@ -121,17 +121,19 @@ def _column(role: str, found: Sequence[str], named: str | None, file: str | None
         return matching[0]
     if matching:
         raise CalipersError(
-            f"the {role} could be any of the columns {_quoted(matching)}: say which "
-            f"(columns, --columns {role}=...); {_listed(found)}",
+            f"the {role} could be any of the columns {_quoted(matching)}; {_listed(found)}. Say which one it is "
+            f"with columns, as {role}={matching[0]}",
             file=file,
+            parameter="columns",
         )
     if role in OPTIONAL:
         return None
     known = ", ".join(name for names in NAMES[role] for name in names)
     raise CalipersError(
-        f"there is no column for the {role} ({known}, or another: columns, --columns {role}=...); {_listed(found)}"
-        f"{_exchanged(role, found)}",
+        f"there is no column for the {role} ({known}); {_listed(found)}{_exchanged(role, found)}. If the {role} has "
+        f"another name, give it with columns, as {role}=NAME",
         file=file,
+        parameter="columns",
     )
 
 

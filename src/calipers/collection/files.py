@@ -172,7 +172,8 @@ def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterat
             if total > limit:
                 raise CalipersError(
                     f"the {packing.name} data unpacks to more than {limit:,} bytes: "
-                    "if that is right, allow more with max_unpacked (--max-unpacked)"
+                    "if that is right, allow more with max_unpacked",
+                    parameter="max_unpacked",
                 )
             if block:
                 yield block

@@ -14,6 +14,7 @@ _FIELD = re.compile(rb"[^ \t\r]+")
 _CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*", re.MULTILINE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I | re.A)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?", re.A)
 _TREC_NUMBER = {4: 3, 6: 4}  # the field that is a number, by how many there are
 _SECOND = (b"0", b"Q0")  # what the second field of TREC's lines mostly is
 
@@ -43,9 +44,25 @@ def shows_content(start: bytes) -> bool:
     return found is not None and found.end() < len(bare)
 
 
-def is_number(text: str) -> bool:
-    """Whether a cell is written as a number is, finite or not."""
-    return _NUMBER.fullmatch(text.strip()) is not None
+def is_number(text: str, delimiter: str | None = None) -> bool:
+    """Return True for a cell that is written like a number, finite or not. delimiter: of the table.
+
+    In tables with semicolons, spreadsheets of many countries write a decimal comma.
+
+    >>> is_number("0.75"), is_number("0,75"), is_number("0,75", ";")
+    (True, False, True)
+    """
+    bare = text.strip()
+    return _NUMBER.fullmatch(with_point(bare) if delimiter == ";" else bare) is not None
+
+
+def with_point(cell: str) -> str:
+    """Return a number with a decimal comma with a decimal point, and any other cell unchanged.
+
+    >>> with_point("-0,75"), with_point("1,2,3"), with_point("1.234,5")
+    ('-0.75', '1,2,3', '1.234,5')
+    """
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def has_control(line: bytes) -> bool:
@@ -102,7 +119,7 @@ def headerless(start: bytes) -> tuple[int, str] | None:
 def _delimited(start: bytes, line: bytes) -> tuple[int, str] | None:
     cells, delimiter = cells_of(line)
     count = len(cells)
-    if count < 3 or not any(map(is_number, cells[1:])):
+    if count < 3 or not any(is_number(cell, delimiter) for cell in cells[1:]):
         return None
     if delimiter == "\t" and count in _TREC_NUMBER and count == len(fields_of(line)):
         return None  # TREC's, with a word where a number should be: reading it will say so

@@ -7,6 +7,7 @@ from typing import Any
 
 from calipers.collection.arrow import ArrowColumn, arrow
 from calipers.collection.column_names import columns_of
+from calipers.collection.formats.ragas import is_sample, rows_of_samples
 from calipers.collection.judgments import Judgments
 from calipers.collection.table_rows import Rows, RowsRun, rows_of, runs_of
 from calipers.errors import CalipersError
@@ -39,6 +40,11 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
         found = list(map(str, known.collect_schema().names()))
     except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
         raise CalipersError(f"cannot read a table from a {type(frame).__name__}: {_one_line(error)}") from None
+    if is_sample(dict.fromkeys(found)):  # a frame of RAGAS, whose cells are lists
+        if isinstance(known, nw.LazyFrame):
+            known = known.collect()
+        samples = ({name: _as_list(cell) for name, cell in row.items()} for row in known.iter_rows(named=True))
+        return rows_of_samples(samples, value, columns)
     names = columns_of(found, value, columns)
     known = known.select(*dict.fromkeys(names.values()))
     if isinstance(known, nw.LazyFrame):
@@ -46,6 +52,11 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
     table = _table(known)
     cells = {role: ArrowColumn(table.column(name), name) for role, name in names.items()}
     return rows_of(cells, names, value, None)
+
+
+def _as_list(cell: Any) -> Any:
+    """Return an array as a list, and any other cell unchanged."""
+    return cell.tolist() if hasattr(cell, "tolist") else cell
 
 
 def _table(frame: Any) -> Any:

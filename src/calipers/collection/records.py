@@ -8,6 +8,7 @@ from typing import Any
 
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
+from calipers.collection.formats.ragas import is_sample, rows_of_samples
 from calipers.collection.nested import described
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
@@ -31,8 +32,12 @@ def taken(source: Any) -> Any:
 
 
 def holds_records(source: Any) -> bool:
-    """Return True for a list of named tuples or of rows, and for an object of ranx."""
-    return is_ranx(source) or (isinstance(source, list | tuple) and not is_record(source) and is_record(_first(source)))
+    """Return True for a list of named tuples, of rows or of samples of RAGAS, and for an object of ranx."""
+    if is_ranx(source):
+        return True
+    if not isinstance(source, list | tuple) or is_record(source):
+        return False
+    return is_record(_first(source)) or is_sample(_first(source))
 
 
 def _first(source: Sequence[Any]) -> Any:
@@ -48,6 +53,8 @@ def rows_of_records(source: Any, value: str, columns: Mapping[str, str] | None =
         return None
     if is_ranx(source):
         return _rows_of_nested(source.to_dict(), value)
+    if is_sample(source[0]):
+        return rows_of_samples(source, value, columns)
     fields = _fields(source[0])
     names = columns_of(fields, value, columns)
     row = next((row for row, record in enumerate(source, 1) if not {*names.values()} <= {*_fields(record)}), None)

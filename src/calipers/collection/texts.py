@@ -8,9 +8,10 @@ from typing import Any
 
 from calipers.collection.chunks import short_lines, whole_lines
 from calipers.collection.column_names import NAMES, plain_name
-from calipers.collection.files import Path, blocks, shown_name
+from calipers.collection.files import Path, blocks, shown_name, start_of
 from calipers.collection.first_line import cells_of, is_number
-from calipers.collection.json_values import RATIO, ROOM
+from calipers.collection.formats.responses import RESPONSES, documents_in
+from calipers.collection.json_values import RATIO, ROOM, gather
 from calipers.errors import CalipersError
 
 TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # by what is taken first
@@ -20,9 +21,11 @@ ID = ("_id", *(name for role in ("query", "document") for names in NAMES[role] f
 def read_texts(
     source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None
 ) -> dict[str, str]:  # fmt: skip
-    """{id: text} of queries or documents: JSON lines as BEIR's, or an id and a text on each line, as MS MARCO's.
+    """Return {id: text} of queries or documents.
 
-    A title stands before the text. `ids` are those that are wanted: of a large collection no more is kept.
+    The file has JSON lines as in BEIR, an id and a text on each line as in MS MARCO, or responses of a search engine,
+    which have titles and texts in `_source`. A title comes before the text. ids: keep only the texts of these, for
+    example a few documents of a large collection.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "corpus.jsonl"
@@ -55,8 +58,11 @@ def read_ids(source: Path) -> list[str]:
 
 def _pairs(
     source: Path, name: str, max_unpacked: int | None, alone: bool = False
-) -> Iterator[tuple[int, str, str]]:  # fmt: skip
-    """Line, id and text; alone: the text may be missing."""
+) -> Iterator[tuple[int | None, str, str]]:  # fmt: skip
+    """Yield line, id and text. alone: the text may be missing."""
+    if not alone and RESPONSES.matches(start_of(source, max_unpacked=max_unpacked)):
+        yield from gather(source, _FoundTexts, max_unpacked=max_unpacked).pairs
+        return
     header: dict[str, int] | None = None
     delimiter: str | None = None
     for number, line in enumerate(lines_of(source, max_unpacked), 1):
@@ -75,6 +81,23 @@ def _pairs(
         if len(cells) <= max(place) and not (alone and len(cells) > place[0]):
             raise CalipersError("expected an id and a text, with a tab or comma between", file=name, line=number)
         yield number, cells[place[0]], cells[place[1]] if len(cells) > place[1] else ""
+
+
+class _FoundTexts:
+    """Ids and texts of the documents in search responses. Documents without a text are left out."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.listed = False
+        self.pairs: list[tuple[None, str, str]] = []
+
+    def add(self, item: Any, number: int | None) -> None:
+        """Add the documents of a response. Elasticsearch and OpenSearch have their fields in `_source`."""
+        for document in documents_in(item):
+            source = document.get("_source")
+            identifier, text = _id_and_text(document | source if isinstance(source, dict) else document)
+            if identifier is not None and text:
+                self.pairs.append((None, identifier, text))
 
 
 def lines_of(source: Path, max_unpacked: int | None = None) -> Iterator[bytes]:
@@ -98,17 +121,27 @@ def _of_object(line: bytes, name: str, number: int, alone: bool) -> tuple[str, s
         raise CalipersError(f"not JSON: {why}", file=name, line=number) from None
     if not isinstance(found, dict):
         raise CalipersError("expected an object with an id and a text", file=name, line=number)
-    plain = {"_id" if key == "_id" else plain_name(key): value for key, value in found.items()}
+    identifier, text = _id_and_text(found)
+    if identifier is None or not (alone or text is not None):
+        raise CalipersError("expected an id (_id, id, qid, docno ...) and a text", file=name, line=number)
+    return identifier, text or ""
+
+
+def _id_and_text(found: dict[str, Any]) -> tuple[str | None, str | None]:
+    """Return the id and the text of an object, or None for what it lacks. A title comes before the text."""
+    plain = {"_id" if key == "_id" else plain_name(key): _single(value) for key, value in found.items()}
     identifier = _first(plain, ID)
     if isinstance(identifier, int) and not isinstance(identifier, bool):
         identifier = str(identifier)
-    text = _first(plain, TEXT)
-    if not isinstance(identifier, str) or not (alone or isinstance(text, str)):
-        raise CalipersError("expected an id (_id, id, qid, docno ...) and a text", file=name, line=number)
-    title = plain.get("title")
+    text, title = _first(plain, TEXT), plain.get("title")
     if isinstance(title, str) and title and isinstance(text, str) and text != title:
         text = f"{title} {text}"
-    return identifier, text if isinstance(text, str) else ""
+    return identifier if isinstance(identifier, str) else None, text if isinstance(text, str) else None
+
+
+def _single(value: Any) -> Any:
+    """Return the only item of a list: in Solr, a field may have several values."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _first(found: dict[str, Any], names: tuple[str, ...]) -> Any:

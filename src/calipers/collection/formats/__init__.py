@@ -19,7 +19,10 @@ from calipers.collection.formats.json import JSON
 from calipers.collection.formats.judgment_lists import JUDGMENT_LIST
 from calipers.collection.formats.letor import LETOR, SCORES, SVMLIGHT
 from calipers.collection.formats.mteb import MTEB
+from calipers.collection.formats.openinference import OPENINFERENCE
 from calipers.collection.formats.parquet import PARQUET
+from calipers.collection.formats.ragas import RAGAS
+from calipers.collection.formats.rank_eval import RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE
 from calipers.collection.formats.responses import RESPONSES
 from calipers.collection.formats.trec import QRELS, RUN
 from calipers.errors import CalipersError
@@ -29,11 +32,13 @@ __all__ = [
 ]  # fmt: skip
 
 SHOWN = 60  # characters of a first line
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # first bytes of .xlsx, .ods and .zip, and of .xls
 
 # Tried in this order: a line of LETOR may have any number of fields, and so may a header; the special kinds of JSON
 # come before JSON.
 _ALL = (
-    LETOR, SVMLIGHT, PARQUET, JUDGMENT_LIST, RESPONSES, MTEB, JSON, CSV, QRELS, RUN, HEADERLESS, SCORES,
+    LETOR, SVMLIGHT, PARQUET, JUDGMENT_LIST, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE, OPENINFERENCE, RAGAS, RESPONSES,
+    MTEB, JSON, CSV, QRELS, RUN, HEADERLESS, SCORES,
 )  # fmt: skip
 FORMATS: dict[str, Format[Any]] = {format.name: format for format in _ALL}
 
@@ -58,16 +63,30 @@ RUN_TABLES = names_of("table", value="score")
 
 
 def sniff(path: Path, *, max_unpacked: int | None = None) -> str:
-    """The name of the format that a file's content has, whatever the file is called."""
-    start = start_of(path, max_unpacked=max_unpacked)
+    """Return the name of the format that a file's content has. The name of the file does not matter."""
+    start = _text_start(path, max_unpacked)
     for name, format in FORMATS.items():
         if format.matches(start):
             return name
     raise CalipersError(f"no known format; {_nearest(start)}", file=shown_name(path), line=1)
 
 
+def _text_start(path: Path, max_unpacked: int | None) -> bytes:
+    """Return the start of a file. Spreadsheets and other archives are refused."""
+    start = start_of(path, max_unpacked=max_unpacked)
+    kind = None
+    if start.startswith(_OLD_EXCEL) or (start.startswith(_ZIP) and b"xl/" in start):
+        kind = "an Excel file; save it as CSV UTF-8"
+    elif start.startswith(_ZIP):
+        spreadsheet = b"opendocument.spreadsheet" in start
+        kind = "an OpenDocument spreadsheet; save it as CSV UTF-8" if spreadsheet else "a ZIP archive; unpack it first"
+    if kind is not None:
+        raise CalipersError(f"this is {kind}", file=shown_name(path))
+    return start
+
+
 def _nearest(start: bytes) -> str:
-    """The first line, and what of it does not fit the two formats that it is most like."""
+    """Return the first line, and why it does not fit the two formats that it is most like."""
     line = first_content(start)
     if not line:
         return "there is nothing but comments and empty lines"
@@ -75,13 +94,13 @@ def _nearest(start: bytes) -> str:
     known = () if has_control(line) else _ALL
     misfits = sorted(((*format.misfit(start), format) for format in known), key=lambda each: each[0])
     near = [f"{format.name} ({format.line}): {why}" for far, why, format in misfits[:2] if far < math.inf]
-    nearest = f"; nearest are {'; and '.join(near)}" if near else "; it is no text that is known here"
+    nearest = f"; nearest are {'; and '.join(near)}" if near else "; the file is not text"
     return f"the first line is '{shown[:SHOWN]}{'...' * (len(shown) > SHOWN)}'{nearest}"
 
 
 def table_format(path: Path, *, max_unpacked: int | None = None) -> str | None:
-    """The name of the format, if the file is a table."""
-    start = start_of(path, max_unpacked=max_unpacked)
+    """Return the name of the format if the file is a table, else None."""
+    start = _text_start(path, max_unpacked)
     return next((name for name in TABLES if FORMATS[name].matches(start)), None)
 
 

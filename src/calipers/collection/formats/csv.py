@@ -76,9 +76,20 @@ class TextTable:
         names = columns_of(header.columns, value, columns, file=shown_name(path))
         return cls(path, header, names, value, max_unpacked)
 
+    @classmethod
+    def of_columns(cls, path: Path, max_unpacked: int | None) -> TextTable:
+        """Open a file that starts with a header, and leave open which column has which role."""
+        return cls(path, Header.of(path, max_unpacked), {}, "score", max_unpacked)
+
     @property
     def file(self) -> str:
         return shown_name(self.path)
+
+    def dictionaries(self) -> Iterator[dict[str, str]]:
+        """Yield each row as {column: cell}."""
+        for rows in self._cells():
+            for row in rows:
+                yield dict(zip(self.header.columns, row, strict=True))
 
     def rows(self) -> Rows:
         """Return all rows."""
@@ -99,7 +110,11 @@ class TextTable:
         before = 0
         for rows in self._cells():
             columns = {
-                role: TextCells([row[place] for row in rows], partial(self._error, name, before))
+                role: TextCells(
+                    [row[place] for row in rows],
+                    partial(self._error, name, before),
+                    decimal_comma=self.header.delimiter == ";",
+                )
                 for role, name in self.names.items()
                 for place in (self.header.columns.index(name),)
             }
@@ -143,13 +158,13 @@ def _is_csv(start: bytes) -> bool:
 
 def _misfit(start: bytes) -> tuple[float, str]:
     line = first_content(start)
-    cells, _ = cells_of(line)
+    cells, delimiter = cells_of(line)
     fields = line.decode("utf-8", "surrogateescape").split()
     if has_control(line):
         return math.inf, "it is no text"
     if len(cells) < 2:
         return 4, "no tab, comma, semicolon or | in it"
-    numbers = [cell for cell in (*cells, *fields) if is_number(cell)]
+    numbers = [cell for cell in (*cells, *fields) if is_number(cell, delimiter)]
     return (2, f"'{_short(numbers[0])}' is no name of a column") if numbers else (0, "")
 
 

@@ -76,9 +76,9 @@ def _names(header: Header, value: str, columns: Mapping[str, str] | None, file: 
     usual = _ROLES.get((value, len(found)))
     if columns is None and usual is None:
         raise CalipersError(
-            f"{len(found)} columns without a header: say which is which, as "
-            f"--columns query=1,document=2,{value}=3 (columns)",
+            f"{len(found)} columns without a header: say which is which with columns, as query=1,document=2,{value}=3",
             file=file,
+            parameter="columns",
         )
     return columns_of(found, value, columns or usual, file=file, ranks=True)
 

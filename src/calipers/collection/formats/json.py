@@ -55,6 +55,8 @@ class Gathering:
     line: list[int] = field(default_factory=list)
     listed: bool = False  # the rows are those of one list, not lines
     notes: list[str] = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)  # of documents in ranked lists
+    without_score: int = 0  # documents of ranked lists that have no score
 
     def add(self, item: Any, number: int | None) -> None:
         """Take an object: a row, or {query: {document: number}}. All objects of a file have to be of one kind."""
@@ -80,11 +82,16 @@ class Gathering:
         if number is not None:
             self.line += [number] * len(ranked)
 
-    def add_document(self, query: Any, document: Any, value: Any, number: int) -> None:
-        """Take one document."""
+    def add_document(self, query: Any, document: Any, value: Any) -> None:
+        """Add one document."""
         for role, cell in (("query", query), ("document", document), (self.value, value)):
             self._cells(role).append(cell)
-        self.line.append(number)
+
+    def add_ranked_document(self, query: Any, document: Any, score: Any, rank: int) -> None:
+        """Add one document of a ranked list. Its score may be None if no document of the file has one."""
+        self.ranks.append(rank)
+        self.without_score += score is None
+        self.add_document(query, document, score)
 
     def _cells(self, role: str) -> list[Any]:
         return self.cells.setdefault(role, [])
@@ -104,16 +111,21 @@ class Gathering:
             number,
         )
 
-    def error(self, message: str, number: int | None) -> CalipersError:
+    def error(self, message: str, number: int | None, *, parameter: str | None = None) -> CalipersError:
         """Return an error about a line, or about a row of a list."""
         if self.listed:
-            return CalipersError(f"row {number}: {message}", file=self.file)
-        return CalipersError(message, file=self.file, line=number)
+            return CalipersError(f"row {number}: {message}", file=self.file, parameter=parameter)
+        return CalipersError(message, file=self.file, line=number, parameter=parameter)
 
     def rows(self) -> Rows:
         """Return all rows."""
         if not self.cells.get("document"):
             raise CalipersError("there are no documents", file=self.file)
+        if self.without_score:
+            if self.without_score < len(self.ranks):
+                raise CalipersError("some documents have a score, and some have none", file=self.file)
+            self.cells[self.value] = [-rank for rank in self.ranks]
+            self.notes.append(f"{self.file}: the documents have no score: their order counts (score = -rank)")
         names = self.names or {role: role for role in self.cells}
         columns = {role: Cells(values, partial(self._about_cell, role)) for role, values in self.cells.items()}
         number = np.array(self.line, np.int64) if self.line else None

@@ -51,11 +51,7 @@ class _Ratings(Gathering):
             grade = rating["rating"]
             if isinstance(grade, str) and is_number(grade):
                 grade = float(grade)
-            self.add_document(query, rating["docId"], grade, 0)
-
-    def rows(self) -> Rows:
-        self.line = []  # a rating has no line of its own
-        return super().rows()
+            self.add_document(query, rating["docId"], grade)
 
 
 def _lists(item: Any) -> Iterator[list[Any]]:

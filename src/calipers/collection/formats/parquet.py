@@ -151,9 +151,9 @@ class _Opened:
                     file.close()
         if room < 0:
             raise CalipersError(
-                f"the Parquet data unpacks to more than {most:,} bytes: "
-                "if that is right, allow more with max_unpacked (--max-unpacked)",
+                f"the Parquet data unpacks to more than {most:,} bytes: if that is right, allow more with max_unpacked",
                 file=self._name,
+                parameter="max_unpacked",
             )
 
     def _id_bytes(self, file: Any, group: int, ids: str, room: int) -> int:

@@ -11,7 +11,7 @@ that, the queries are those of a list of ids, in its order.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,6 @@ class _Responses(Gathering):
 
     ids: Sequence[str] | None = None  # of the queries, in the order of the responses
     met: int = 0  # responses
-    ordered: int = field(default=0)  # documents without a score
     partial: list[str] = field(default_factory=list)  # queries whose responses the engine calls incomplete
 
     def add(self, item: Any, number: int | None) -> None:
@@ -78,21 +77,22 @@ class _Responses(Gathering):
             raise self.error(f"{place}: there are no hits (hits.hits) or documents (response.docs): {said}", number)
         if query is None:
             query = self._next_id(place, number)
+        self.queries[query] = None  # also if nothing was found
         if _is_partial(response):
             self.partial.append(query)
         for rank, document in enumerate(_documents(response) or (), 1):
             if not isinstance(document, dict):
                 raise self.error(f"{place}: expected a document, found {shown(document)}", number)
             score = document.get("_score", document.get("score"))
-            self.ordered += score is None
-            self.add_document(query, self._document(document, place, number), score, rank)
+            self.add_ranked_document(query, self._document(document, place, number), score, rank)
 
     def _next_id(self, place: str, number: int | None) -> str:
         if self.ids is None:
             raise self.error(
-                f"{place} does not name its query ({', '.join(QUERY)} beside it): "
-                "give the ids in the order of the responses (query_ids, --query-ids FILE)",
+                f"{place} does not name its query ({', '.join(QUERY)}): "
+                "give the ids in the order of the responses with query_ids",
                 number,
+                parameter="query_ids",
             )
         if self.met > len(self.ids):
             raise self.error(f"more responses than the {len(self.ids)} ids of queries", number)
@@ -121,13 +121,20 @@ class _Responses(Gathering):
                 f"{verb(len(self.partial), 'is', 'are')} incomplete: a search timed out, or shards failed "
                 f"(query {', '.join(self.partial[:3])}{' ...' if len(self.partial) > 3 else ''})"
             )
-        if self.ordered:
-            if self.ordered < len(self.line):
-                raise CalipersError("some documents have a score, and some have none", file=self.file)
-            self.cells[self.value] = [-rank for rank in self.line]
-            self.notes.append(f"{self.file}: the documents have no score: their order counts (score = -rank)")
-        self.line = []
         return super().rows()
+
+
+def documents_in(item: Any) -> Iterator[dict[str, Any]]:
+    """Yield the documents of all responses inside a JSON value."""
+    if isinstance(item, list):
+        for each in item:
+            yield from documents_in(each)
+    elif isinstance(item, dict):
+        documents = _documents(item)
+        if documents is not None:
+            yield from (document for document in documents if isinstance(document, dict))
+        else:
+            yield from documents_in([*item.values()])
 
 
 def _query_of(item: dict[str, Any]) -> Any:

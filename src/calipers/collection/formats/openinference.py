@@ -1,0 +1,127 @@
+"""Retrieval spans of OpenInference, as Phoenix and OpenTelemetry export them: a run.
+
+{"attributes": {"input.value": "red shoes", "retrieval.documents.0.document.id": "B01",
+                "retrieval.documents.0.document.score": 2.5}}
+
+The names may be nested instead ({"retrieval": {"documents": [{"document": {"id": ...}}]}}), or a list of keys and
+values as in OTLP. Spans come one per line, in a list, or in OTLP's resourceSpans. The query is `input.value`. Spans
+without documents, such as calls of a model, are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from calipers.collection.files import Path
+from calipers.collection.formats.format import Contents, Format
+from calipers.collection.formats.json import Gathering
+from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.table_rows import Rows
+from calipers.plurals import counted
+
+_FLAT = rb'retrieval\.documents(?:\.\d+\.document\.(?:id|score)|"\s*:\s*\[)'
+_NESTED = rb'"retrieval"\s*:\s*\{\s*"documents"\s*:\s*\[|"openinference[."]'
+_SPAN = re.compile(_FLAT + rb"|" + _NESTED)
+_DOCUMENT = re.compile(r"retrieval\.documents\.(\d+)\.document\.(id|score)")
+
+
+def read_spans(
+    path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
+) -> Rows:
+    """Return the documents of all retrieval spans, with their scores or in their order."""
+    return gather(path, lambda name: _Spans(value, columns, name), max_unpacked=max_unpacked).rows()
+
+
+def contents_of_spans(path: Path, **options: Any) -> Contents:
+    """Return notes about how spans were read. Reads the whole file."""
+    return Contents.of(read_spans(path, **options))
+
+
+@dataclass
+class _Spans(Gathering):
+    """Documents of the retrieval spans so far."""
+
+    spans: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)  # documents by place, for each query
+    repeated: dict[str, None] = field(default_factory=dict)  # queries of several spans
+
+    def add(self, item: Any, number: int | None) -> None:
+        """Add a span, or all spans of OTLP's resourceSpans."""
+        if not isinstance(item, dict):
+            raise self.error(f"expected a span, found {shown(item)}", number)
+        for span in _spans_in(item):
+            attributes = dict(_flat(_attributes(span)))
+            documents: dict[int, dict[str, Any]] = {}
+            for name, cell in attributes.items():
+                if found := _DOCUMENT.fullmatch(name):
+                    documents.setdefault(int(found[1]), {})[found[2]] = cell
+            kind = attributes.get("openinference.span.kind")
+            if not documents and kind != "RETRIEVER":
+                continue
+            query = attributes.get((self.columns or {}).get("query", "input.value"))
+            if query is None:
+                raise self.error(f"a retrieval span has no query (input.value): {shown(attributes)}", number)
+            query = str(query)
+            if query in self.spans:
+                self.repeated[query] = None
+            self.spans[query] = documents
+
+    def rows(self) -> Rows:
+        """Return the documents of the last span of each query."""
+        for query, documents in self.spans.items():
+            self.queries[query] = None
+            for rank, (place, document) in enumerate(sorted(documents.items()), 1):
+                if "id" not in document:
+                    raise self.error(f"query '{query}': document {place} has no id (document.id)", None)
+                self.add_ranked_document(query, document["id"], document.get("score"), rank)
+        if self.repeated:
+            count = len(self.repeated)
+            self.notes.append(f"{self.file}: {counted(count, 'query')} with several spans; the last span counts")
+        return super().rows()
+
+
+def _spans_in(item: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a span itself, or the spans inside OTLP's resourceSpans or scopeSpans."""
+    inner = next((item[name] for name in ("resourceSpans", "scopeSpans", "spans") if name in item), None)
+    if not isinstance(inner, list):
+        yield item
+        return
+    for each in inner:
+        if isinstance(each, dict):
+            yield from _spans_in(each)
+
+
+def _attributes(span: dict[str, Any]) -> Any:
+    """Return the attributes of a span by name."""
+    attributes = span.get("attributes", span)
+    if isinstance(attributes, list):  # OTLP: [{"key": ..., "value": {"stringValue": ...}}]
+        return {
+            each["key"]: next(iter(each["value"].values()), None)
+            for each in attributes
+            if isinstance(each, dict) and "key" in each and isinstance(each.get("value"), dict)
+        }
+    return attributes
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all values inside objects and lists, with names such as retrieval.documents.0.document.id."""
+    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if items is None:
+        yield name.removeprefix("attributes."), value
+        return
+    for key, inner in items:
+        yield from _flat(inner, f"{name}.{key}" if name else str(key))
+
+
+OPENINFERENCE = Format(
+    name="openinference",
+    holds="table",
+    line='{"attributes": {"input.value": ..., "retrieval.documents.0.document.id": ...}}',
+    noun="a file of OpenInference spans",
+    matches=lambda start: is_json(start) and _SPAN.search(start) is not None,
+    values=("score",),
+    read=read_spans,
+    contents=contents_of_spans,
+)
