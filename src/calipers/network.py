@@ -23,10 +23,10 @@ def offline() -> bool:
 def offline_by() -> str | None:
     """Return the variable by which the user forbids connections to the hub of models, or None.
 
-    >>> os.environ["HF_HUB_OFFLINE"] = "1"
-    >>> offline_by()
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, {"HF_HUB_OFFLINE": "1"}):
+    ...     offline_by()
     'HF_HUB_OFFLINE'
-    >>> del os.environ["HF_HUB_OFFLINE"]
     """
     return next((name for name in (VARIABLE, HUB_VARIABLE, "TRANSFORMERS_OFFLINE") if _is_set(name)), None)
 

@@ -95,11 +95,11 @@ def measure(
     be declared anew, but it cannot take the name of a built-in one.
 
     >>> import calipers as cal
-    >>> @cal.measure("First2", rel=1)
+    >>> @cal.measure("FirstTwo", rel=1)
     ... def first2(rel):
     ...     '''Whether both of the first two documents are relevant.'''
     ...     return lambda ranking: float((ranking[:2] >= rel).sum() == 2)
-    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, ["First2"]).mean()["run", "First2"]
+    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, ["FirstTwo"]).mean()["run", "First2"]
     1.0
     """
 
