@@ -248,3 +248,17 @@ def test_score_command(tmp_path: Path) -> None:
     assert "query 'q0' has no reference, which EM needs" in str(run("text", "score", bare, "-m", "EM").exception)
     assert run("text", "score", bare, "-m", "NuggetRecall").exit_code == 0
     assert as_collection(bare).systems == ("rag0", "rag1")
+
+
+def test_null_fields_of_nested_objects_count_as_missing() -> None:
+    """Parquet has every field in every row; a grade or a weight that a row lacks is null there."""
+    row = {
+        "id": "q1", "answer": "in Ulm", "references": ["Ulm"], "retrieved": ["d1"], "relevant": {"d1": 1, "d2": None},
+        "nuggets": [{"text": "Ulm", "importance": None, "assignment": "support", "weight": None}],
+        "statements": [{"text": "in Ulm", "citations": [{"document": "d1", "support": "full"}], "support": None,
+                        "needs_citation": None}],
+    }  # fmt: skip
+    given = as_collection([row])
+    assert given.documents[0].relevant == {"d1": 1.0}
+    found = cal.evaluate_texts([row], "NuggetRecall CitationRecall ContextRecall")
+    assert found.values.ravel().tolist() == [1.0, 1.0, 1.0]

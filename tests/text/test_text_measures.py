@@ -9,11 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 
 import calipers as cal
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.normalisation import Limits, v1, v2
 from calipers.text import Document, Evaluation, TextCollection, as_collection, evaluate_texts, registry
+from calipers.text.cards import text_measure_card
 from calipers.text.measure_names import text_measure
 from calipers.text.registry import declared_measures
 from calipers.text.tokens import written_words
@@ -163,3 +166,37 @@ def test_ter_between_its_bounds(require: Require) -> None:
     assert found["U(TER)"] == pytest.approx(np.maximum(0, 1 - found["TER"]))
     same = TextCollection.of([Document("d", ("a b c", "x"), "c d e f")], {("d", "s"): "a b c"}, {})
     assert Evaluation(same, "V2(TER) V2(chrF) V2(BLEU)").scores.values.ravel().tolist() == pytest.approx([1] * 3)
+
+
+# -- cards -----------------------------------------------------------------------------------------------------------
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(root, list(arguments))
+
+
+def test_measures_of_texts_are_listed_and_have_cards() -> None:
+    listed = run("measures", "--format", "csv").stdout
+    for name in ("BLEU", "NuggetRecall", "CitationF1", "ContextPrecision", "ROUGE-1 ... ROUGE-9"):
+        assert name in listed
+    card = run("measures", "ROUGE-2").stdout
+    assert card.startswith("# ROUGE-2")
+    assert "Lin, ROUGE" in card
+    assert run("measures", "ContextRecall").stdout.startswith("# ContextRecall")
+
+
+def test_a_name_of_two_measures_shows_both_cards() -> None:
+    assert [line for line in run("measures", "F1").stdout.splitlines() if line.startswith("# ")] == ["# F1", "# F1"]
+
+
+def test_an_unknown_measure_has_no_card() -> None:
+    assert "unknown measure 'nonsense'" in str(run("measures", "nonsense").exception)
+
+
+def test_every_text_measure_says_what_it_is_and_cites_its_source() -> None:
+    for declaration in declared_measures():
+        if declaration.function is None or declaration.function.__module__.startswith("calipers"):
+            card = text_measure_card(declaration.name)
+            assert card.sentence.endswith((".", "else 0.")), declaration.name
+            assert "=" in card.formula or "F1 of" in card.formula, declaration.name
+            assert card.citation[0].rstrip(".")[-4:].isdigit(), declaration.name

@@ -27,26 +27,45 @@ def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Outp
     calipers measures
     calipers measures nDCG
     calipers measures "RBP(p=0.5)" alpha-nDCG
+    calipers measures ROUGE-2 NuggetRecall
     calipers measures RBP "INST(T=2)" RR --plot readers.html --ranking 0,1,0,0,1
     """
     if plot is not None:
         models = _models(names, ranking)
         draw(plot, lambda charts: charts.user_models(models))
     if names:
-        from calipers.axioms.cards import measure_card
         from calipers.axioms.examined_measures import words_of
 
-        output.write_text("\n".join(str(measure_card(name)) for text in names for name in words_of(text)))
+        output.write_text("\n".join(_cards(name) for text in names for name in words_of(text)))
         return
     from calipers.measures.registry import Reads, declared, other_names
     from calipers.results.tables import Table
+    from calipers.text.cards import text_measure_rows
 
     rows = [
         (each.name, each.sentence.partition("\n")[0], ", ".join(other_names(each)))
         for reads in get_args(Reads)
         for each in sorted(declared(reads), key=lambda each: each.name.lower())
     ]
+    rows += text_measure_rows()
     output.write(Table(("measure", "what it is", "other names"), tuple(rows)))
+
+
+def _cards(name: str) -> str:
+    """Return the card of a measure of rankings, of a measure of texts, or both if two measures have the name."""
+    from calipers.axioms.cards import measure_card
+    from calipers.text.cards import text_measure_card
+
+    cards = []
+    unknown = None
+    for find in (measure_card, text_measure_card):
+        try:
+            cards.append(str(find(name)))
+        except CalipersError as error:
+            unknown = unknown or error
+    if not cards and unknown is not None:
+        raise unknown
+    return "\n".join(cards)
 
 
 def _models(names: tuple[str, ...], ranking: str) -> list[UserModel]:

@@ -117,9 +117,10 @@ def relevance_of(given: Any) -> dict[str, float] | None:
         return None
     if isinstance(given, list):
         return dict.fromkeys(_documents(given), 1.0)
-    if not isinstance(given, dict) or not all(_is_number(grade) for grade in given.values()):
+    grades = _without_nulls(given)
+    if not isinstance(grades, dict) or not all(_is_number(grade) for grade in grades.values()):
         raise CalipersError("'relevant' is not a list of documents, or an object of grades")
-    return {str(document): float(grade) for document, grade in given.items()}
+    return {str(document): float(grade) for document, grade in grades.items()}
 
 
 def _list(field: str, given: Any) -> list[Any]:
@@ -128,7 +129,13 @@ def _list(field: str, given: Any) -> list[Any]:
     return given
 
 
+def _without_nulls(given: Any) -> Any:
+    """Return an object without the fields that are null. Parquet has every field in every row."""
+    return {name: value for name, value in given.items() if value is not None} if isinstance(given, dict) else given
+
+
 def _nugget(given: Any) -> Nugget:
+    given = _without_nulls(given)
     if not isinstance(given, dict) or not isinstance(given.get("text", ""), str):
         raise CalipersError("a nugget is not an object with text, importance and assignment")
     said = next((given[name] for name in ("assignment", "support", "supported") if name in given), None)
@@ -147,6 +154,7 @@ def _nugget(given: Any) -> Nugget:
 
 
 def _statement(given: Any) -> Statement:
+    given = _without_nulls(given)
     if not isinstance(given, dict) or not isinstance(given.get("text", ""), str):
         raise CalipersError("a statement is not an object with text and citations")
     needs = given.get("needs_citation", True)
@@ -160,6 +168,7 @@ def _statement(given: Any) -> Statement:
 
 
 def _citation(given: Any) -> Citation:
+    given = _without_nulls(given)
     if not isinstance(given, dict):
         return Citation(_document(given))
     document = next((given[name] for name in ("document", "doc_id", "docid", "id") if name in given), None)

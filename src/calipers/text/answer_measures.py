@@ -27,7 +27,6 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -42,6 +41,7 @@ from calipers.text.tokens import spaced
 VITAL_WEIGHT, OKAY_WEIGHT = 1.0, 0.5
 NUGGET_PARTS = ("vital", "vital_strict", "weighted", "weighted_strict", "strict", "all", "")  # the last one is all
 CITATION_PARTS = ("strict", "")
+SQUAD = "Rajpurkar et al., SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016."
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation + "。、，．！？；：「」『』（）《》〈〉【】・…")
 
@@ -58,9 +58,14 @@ def squad_normalised(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
-@measure("EM", aliases=("exact_match", "ExactMatch"))
+@measure(
+    "EM",
+    aliases=("exact_match", "ExactMatch"),
+    formula="EM = 1 if the normalised answer equals a normalised reference, else 0",
+    citation=SQUAD,
+)
 def exact_match(candidate: str, references: Sequence[str], source: str | None = None) -> float:  # noqa: ARG001  as measures are called
-    """Whether an answer is one of the references, after SQuAD's normalisation.
+    """Return 1 if an answer equals one of the references after SQuAD's normalisation, else 0.
 
     >>> exact_match("the Eiffel Tower.", ["Eiffel Tower"])
     1.0
@@ -69,9 +74,15 @@ def exact_match(candidate: str, references: Sequence[str], source: str | None = 
     return float(any(own == squad_normalised(each) for each in references))
 
 
-@measure("F1", parts=PARTS, aliases=("token_f1", "TokenF1"))
+@measure(
+    "F1",
+    parts=PARTS,
+    aliases=("token_f1", "TokenF1"),
+    formula="F1 = 2 P R / (P + R), P and R the shares of the answer's and of the reference's words that both have",
+    citation=SQUAD,
+)
 def token_f1(candidate: str, references: Sequence[str], source: str | None = None) -> tuple[float, float, float]:  # noqa: ARG001  the same
-    """Precision, recall and F1 of an answer's words, against the reference with the best F1 (SQuAD's rules).
+    """Return precision, recall and F1 of an answer's words against the reference with the best F1 (SQuAD's rules).
 
     >>> token_f1("in the old town", ["the town of Ulm"])
     (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
@@ -214,7 +225,7 @@ class JudgedScorer(Scorer):
 
 
 def _nuggets(context: Context, name: str) -> Scorer:
-    """The mean support of the nuggets of an answer."""
+    """Return the scorer of nuggets."""
 
     def values(judged: AnswerJudgments) -> list[float]:
         found = nugget_recall(judged.nuggets or ())
@@ -224,7 +235,7 @@ def _nuggets(context: Context, name: str) -> Scorer:
 
 
 def _citations(context: Context, name: str) -> Scorer:
-    """The support that the citations of an answer give, or that its statements have."""
+    """Return the scorer of one measure of citations."""
     place = ("CitationPrecision", "CitationRecall", "CitationF1").index(name)
 
     def values(judged: AnswerJudgments) -> list[float]:
@@ -233,7 +244,44 @@ def _citations(context: Context, name: str) -> Scorer:
     return JudgedScorer(name, context, "statements", values, len(CITATION_PARTS))
 
 
-_JUDGED: dict[str, Any] = {"chance": None, "needs": "judgments"}
-declare(TextDeclaration("NuggetRecall", _nuggets, NUGGET_PARTS, **_JUDGED))
-for _name in ("CitationPrecision", "CitationRecall", "CitationF1"):
-    declare(TextDeclaration(_name, _citations, CITATION_PARTS, **_JUDGED))
+declare(
+    TextDeclaration(
+        "NuggetRecall",
+        _nuggets,
+        NUGGET_PARTS,
+        chance=None,
+        needs="judgments",
+        sentence="Mean support of the nuggets (facts that a good answer states) by an answer.",
+        formula="NuggetRecall = sum of support (0, 0.5 or 1) / number of nuggets",
+        citation="Pradeep et al., Initial nugget evaluation results for the TREC 2024 RAG track with the "
+        "AutoNuggetizer framework, 2024.",
+    )
+)
+_CITATIONS = {
+    "CitationPrecision": (
+        "Mean support that the cited documents give to the statements of an answer.",
+        "CitationPrecision = sum of support over citations / number of citations",
+    ),
+    "CitationRecall": (
+        "Mean support of the statements of an answer by their citations.",
+        "CitationRecall = sum of support over statements that need a citation / number of such statements",
+    ),
+    "CitationF1": (
+        "Harmonic mean of citation precision and citation recall.",
+        "CitationF1 = 2 P R / (P + R)",
+    ),
+}
+for _name, (_sentence, _formula) in _CITATIONS.items():
+    declare(
+        TextDeclaration(
+            _name,
+            _citations,
+            CITATION_PARTS,
+            chance=None,
+            needs="judgments",
+            sentence=_sentence,
+            formula=_formula,
+            citation="Liu, Zhang & Liang, Evaluating verifiability in generative search engines, Findings of EMNLP "
+            "2023.",
+        )
+    )

@@ -20,7 +20,7 @@ from calipers.text.collection import TextCollection
 from calipers.text.measure_names import text_measure, words_of
 
 # Names of RAGAS for measures of the retrieved ids.
-CONTEXT_MEASURES = {"contextprecision": "SetP", "contextrecall": "SetR"}
+CONTEXT_MEASURES = {"ContextPrecision": "SetP", "ContextRecall": "SetR"}
 
 
 def split_measures(names: Sequence[str], outside: Container[str] = ()) -> tuple[list[str], list[str], list[str]]:
@@ -41,7 +41,7 @@ def split_measures(names: Sequence[str], outside: Container[str] = ()) -> tuple[
                 text_measure(name)
             except UnknownName as unknown:
                 try:
-                    parse_all(_ranking_measure(name))
+                    parse_all(ranking_measure(name))
                 except CalipersError:
                     raise unknown from None
                 rankings.append(name)
@@ -50,14 +50,15 @@ def split_measures(names: Sequence[str], outside: Container[str] = ()) -> tuple[
     return texts, list(dict.fromkeys(rankings)), list(dict.fromkeys(others))
 
 
-def _ranking_measure(name: str) -> str:
+def ranking_measure(name: str) -> str:
     """Return the ranking measure that a name stands for.
 
-    >>> _ranking_measure("ContextRecall(rel=2)"), _ranking_measure("nDCG@10")
+    >>> ranking_measure("ContextRecall(rel=2)"), ranking_measure("nDCG@10")
     ('SetR(rel=2)', 'nDCG@10')
     """
     head, parenthesis, rest = name.partition("(")
-    return CONTEXT_MEASURES.get(head.lower(), head) + parenthesis + rest
+    known = {each.lower(): measure for each, measure in CONTEXT_MEASURES.items()}
+    return known.get(head.lower(), head) + parenthesis + rest
 
 
 def retrieval_scores(
@@ -91,7 +92,7 @@ def retrieval_scores(
                 f"{asked}: no relevant documents are known; add the field 'relevant', or give judgments",
                 file=collection.name,
             )
-    meant = [_ranking_measure(name) for name in measures]
+    meant = [ranking_measure(name) for name in measures]
     found = evaluate(judgments, runs, meant, unmatched="warn", warn=False)
     if len(found.measures) == len(measures):
         found = replace(found, measures=tuple(measures))

@@ -98,10 +98,21 @@ def encoded_references(collection: TextCollection, encoded: dict[str, Encoded]) 
 
 
 def _prepare(context: Context, name: str) -> Scorer:
-    """Tokens of a summary and its reference, matched by what they mean in their context."""
+    """Return the scorer of BERTScore."""
     if context.matcher is None:
         raise CalipersError(f"{name} needs an encoder: the name of a model, or its folder")
     return BertScorer(context.matcher, context.options)
 
 
-declare(TextDeclaration("BERTScore", _prepare, PARTS, chance=KEYWORDS))
+declare(
+    TextDeclaration(
+        "BERTScore",
+        _prepare,
+        PARTS,
+        chance=KEYWORDS,
+        sentence="Similarity of the tokens of a text and a reference, by their vectors in context.",
+        formula="F1 of P and R: mean over the tokens of the text (or reference) of the largest cosine with a token of "
+        "the other",
+        citation="Zhang et al., BERTScore: evaluating text generation with BERT, ICLR 2020.",
+    )
+)

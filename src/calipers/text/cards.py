@@ -1,20 +1,25 @@
-"""Cards of text measures: one sentence, parameters, other names and a citation."""
+"""Cards of text measures: one sentence, a formula, parameters, other names and a citation."""
 
 from __future__ import annotations
 
-import re
-import sys
+from dataclasses import replace
 
-from calipers.axioms.cards import Card
+from calipers.axioms.cards import Card, measure_card
+from calipers.measures.registry import look_up
+from calipers.text.answer_retrieval import CONTEXT_MEASURES, ranking_measure
 from calipers.text.measure_names import TextMeasure, text_measure
 from calipers.text.registry import TextDeclaration, declared_measures
 
-_REFERENCE = re.compile(r"\b(19|20)\d\d\b")
-
 
 def text_measure_rows() -> list[tuple[str, str, str]]:
-    """Return name, sentence and other names of all declared text measures."""
-    return [(_shown(each), each.sentence.replace("\n", " "), ", ".join(each.aliases)) for each in declared_measures()]
+    """Return name, sentence and other names of all measures of texts.
+
+    >>> [name for name, _, _ in text_measure_rows()][-2:]
+    ['ContextPrecision', 'ContextRecall']
+    """
+    declared = [(_shown(each), each.sentence, ", ".join(each.aliases)) for each in declared_measures()]
+    of_contexts = [(name, look_up(same)[0].sentence, same) for name, same in CONTEXT_MEASURES.items()]
+    return [*declared, *of_contexts]
 
 
 def text_measure_card(name: str) -> Card:
@@ -23,19 +28,22 @@ def text_measure_card(name: str) -> Card:
     >>> text_measure_card("TER").range
     '0 upwards; less is better'
     """
+    ranking = ranking_measure(name)
+    if ranking != name:
+        return replace(measure_card(ranking), measure=name)
     measure = text_measure(name)
     declaration = measure.declaration
     parts = [part for part in declaration.parts if part]
     return Card(
         measure=measure.named(),
-        sentence=declaration.sentence.replace("\n", " "),
+        sentence=declaration.sentence,
         formula=_formula(measure),
-        where=("U: upper bound; E: mean score of random texts",) if measure.normal else (),
+        where=_where(measure),
         range=_range(measure),
         reader="",
         exactness="",
         properties=None,
-        citation=_citation(declaration),
+        citation=(declaration.citation,) if declaration.citation else (),
         parameters=(("part", declaration.parts[-1] or "all", ", ".join(parts), "which of its numbers"),)
         if parts
         else (),
@@ -50,7 +58,7 @@ def _shown(declaration: TextDeclaration) -> str:
 def _formula(measure: TextMeasure) -> str:
     plain = measure.named().removeprefix(f"{measure.normal}(").removesuffix(")") if measure.normal else measure.named()
     return {
-        "": f"{plain}: a score per text; a system's score is the mean over its texts",
+        "": measure.declaration.formula or f"{plain}: a score per text",
         "E": f"E = mean {plain} of random texts",
         "U": f"{plain} / U",
         "V1": f"V1 = ({plain} / U) * {plain} / ({plain} + E)",
@@ -58,14 +66,13 @@ def _formula(measure: TextMeasure) -> str:
     }[measure.normal]
 
 
+def _where(measure: TextMeasure) -> tuple[str, ...]:
+    if measure.normal:
+        return ("U: upper bound; E: mean score of random texts",)
+    return ("A system's score is the mean over its texts.",)
+
+
 def _range(measure: TextMeasure) -> str:
     if measure.lower:
         return "0 upwards; less is better"
     return {"V2": "-1 to 1; 0 is what random texts get"}.get(measure.normal, "0 to 1")
-
-
-def _citation(declaration: TextDeclaration) -> tuple[str, ...]:
-    """Return the citations in the docstring of the module that declares a measure."""
-    module = sys.modules[(declaration.function or declaration.prepare).__module__]
-    last = (module.__doc__ or "").strip().split("\n\n")[-1]
-    return (" ".join(last.split()),) if _REFERENCE.search(last) else ()

@@ -15,8 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
+from inspect import getdoc
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -112,14 +111,10 @@ class TextDeclaration:
     aliases: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None  # of the names of a family, as ROUGE-1 ... ROUGE-9
     canonical: Callable[[str], str] | None = None  # such a name as tables have it
-    function: Callable[..., Any] | None = None  # as it was written
-
-    @property
-    def sentence(self) -> str:
-        """First sentence of the measure's docstring."""
-        from inspect import getdoc
-
-        return (getdoc(self.function or self.prepare) or "").split("\n\n")[0]
+    function: Callable[..., Any] | None = None  # the decorated function, if the measure is one
+    sentence: str = ""  # of its card
+    formula: str = ""
+    citation: str = ""
 
 
 _DECLARED: dict[str, TextDeclaration] = {}
@@ -147,7 +142,7 @@ def _refuse_built_in(names: Iterable[str]) -> None:
     for name in names:
         patterned = (each for each in _DECLARED.values() if each.pattern is not None and each.pattern.match(name))
         taken = _BY_NAME.get(name.lower()) or next(patterned, None)
-        if taken is not None and (taken.function is None or taken.function.__module__ in _MODULES):
+        if taken is not None and _is_built_in(taken.function):
             raise CalipersError(f"the name '{name}' is taken by the built-in measure '{taken.name}': take another name")
 
 
@@ -161,6 +156,8 @@ def measure(
     chance: str | None = "words",
     needs: Needs = "",
     aliases: tuple[str, ...] = (),
+    formula: str = "",
+    citation: str = "",
 ) -> Callable[[Function], Function]:
     """Declare a measure of texts, as a function of (candidate, references, source) that returns a number.
 
@@ -168,7 +165,8 @@ def measure(
     parts: the names of several numbers that it gives for each text, as ("precision", "recall", "f1"); the last one is
     meant where none is named. lower: less is better. share: turns an array of scores into shares of 1, 0 being worth
     nothing: these are normalised, where scores are on another scale. chance: the random texts that an expected score
-    comes from (`calipers.text.options.CHANCES`), None where there is none.
+    comes from (`calipers.text.options.CHANCES`), None where there is none. The card of the measure shows the first
+    paragraph of the docstring, `formula` and `citation`.
 
     >>> from calipers import text
     >>> @text.measure("Brevity")
@@ -181,14 +179,18 @@ def measure(
     """
 
     def declared(function: Function) -> Function:
-        if function.__module__ not in _MODULES:
+        if not _is_built_in(function):
             _refuse_built_in((name, *aliases))
 
         def prepare(_: Context, canonical: str) -> Scorer:
             return FunctionScorer(canonical, function, batch, len(parts), needs)
 
-        said: dict[str, Any] = {"lower": lower, "share": share, "chance": chance, "needs": needs, "aliases": aliases}
-        declare(TextDeclaration(name, prepare, parts, **said, function=function))
+        sentence = " ".join((getdoc(function) or "").split("\n\n")[0].split())
+        declaration = TextDeclaration(
+            name, prepare, parts, lower=lower, share=share, chance=chance, needs=needs, aliases=aliases,
+            function=function, sentence=sentence, formula=formula, citation=citation,
+        )  # fmt: skip
+        declare(declaration)
         return function
 
     return declared
@@ -236,20 +238,14 @@ def _split(values: Floats, sizes: Sequence[int]) -> list[Floats]:
     return np.split(values, np.cumsum(sizes)[:-1]) if len(sizes) else []
 
 
-# The families declare themselves when imported.
-_FAMILIES = (
-    "rouge_measures",
-    "bertscore_measure",
-    "sacrebleu_measures",
-    "answer_measures",
-)
-_MODULES = frozenset(f"calipers.text.{family}" for family in _FAMILIES)
-
-
-@cache
 def _load() -> None:
-    for family in _FAMILIES:
-        import_module(f"calipers.text.{family}")
+    """Import the modules of built-in measures, which declare their measures."""
+    from calipers.text import answer_measures, bertscore_measure, rouge_measures, sacrebleu_measures  # noqa: F401
+
+
+def _is_built_in(function: Callable[..., Any] | None) -> bool:
+    """Return True for the functions of this package, and for declarations without a function."""
+    return function is None or function.__module__.startswith("calipers.text.")
 
 
 def declared_measures() -> list[TextDeclaration]:

@@ -95,8 +95,19 @@ class RougeScorer(Scorer):
 
 
 def _prepare(context: Context, name: str) -> Scorer:
-    """How much of a reference a summary repeats: runs of n words, or the longest common subsequence."""
+    """Return the scorer of one kind of ROUGE."""
     return RougeScorer(name, RougeTexts.of(context))
 
 
-declare(TextDeclaration("ROUGE-1", _prepare, PARTS, pattern=NAME, canonical=rouge_name))
+declare(
+    TextDeclaration(
+        "ROUGE-1",
+        _prepare,
+        PARTS,
+        pattern=NAME,
+        canonical=rouge_name,
+        sentence="Share of n-grams (or of the longest common subsequence of words) that a text and a reference share.",
+        formula="F1 of P = matches / n-grams of the text and R = matches / n-grams of the reference",
+        citation="Lin, ROUGE: a package for automatic evaluation of summaries, 2004.",
+    )
+)

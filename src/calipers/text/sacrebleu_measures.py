@@ -148,22 +148,47 @@ def unedited_share(scores: Floats) -> Floats:
     return np.maximum(0.0, 1 - scores)
 
 
-def _bleu(context: Context, name: str) -> Scorer:
-    """Precision of runs of 1 to 4 words, times a penalty for being short (by sacrebleu)."""
+def _prepare(context: Context, name: str) -> Scorer:
+    """Return the scorer of a metric of sacrebleu."""
     return SacreScorer(name, context)
 
 
-def _chrf(context: Context, name: str) -> Scorer:
-    """F2 of runs of 1 to 6 characters; chrF++ also counts runs of 1 and 2 words (by sacrebleu)."""
-    return SacreScorer(name, context)
-
-
-def _ter(context: Context, name: str) -> Scorer:
-    """Edits per word of the reference, where moving a block of words is one edit (by sacrebleu). Less is better."""
-    return SacreScorer(name, context)
-
-
-declare(TextDeclaration("BLEU", _bleu))
-declare(TextDeclaration("chrF", _chrf))
-declare(TextDeclaration("chrF++", _chrf))
-declare(TextDeclaration("TER", _ter, lower=True, share=unedited_share))
+declare(
+    TextDeclaration(
+        "BLEU",
+        _prepare,
+        sentence="Precision of runs of 1 to 4 words, times a penalty for short texts (by sacrebleu).",
+        formula="BLEU = min(1, exp(1 - reference length / length)) * (p1 * p2 * p3 * p4)^(1/4)",
+        citation="Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Post, A "
+        "call for clarity in reporting BLEU scores, WMT 2018.",
+    )
+)
+declare(
+    TextDeclaration(
+        "chrF",
+        _prepare,
+        sentence="F2 of runs of 1 to 6 characters (by sacrebleu).",
+        formula="chrF = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters",
+        citation="Popović, chrF: character n-gram F-score for automatic MT evaluation, WMT 2015.",
+    )
+)
+declare(
+    TextDeclaration(
+        "chrF++",
+        _prepare,
+        sentence="F2 of runs of 1 to 6 characters and of 1 and 2 words (by sacrebleu).",
+        formula="chrF++ = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters and of 1 and 2 words",
+        citation="Popović, chrF++: words helping character n-grams, WMT 2017.",
+    )
+)
+declare(
+    TextDeclaration(
+        "TER",
+        _prepare,
+        lower=True,
+        share=unedited_share,
+        sentence="Edits per word of the reference, where moving a block of words is one edit (by sacrebleu).",
+        formula="TER = (insertions + deletions + substitutions + moves) / words of the reference",
+        citation="Snover et al., A study of translation edit rate with targeted human annotation, AMTA 2006.",
+    )
+)
