@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from calipers.axioms.cards import Card, measure_card
-from calipers.measures.registry import look_up
+from calipers.measures.grammar import parse
 from calipers.text.answer_retrieval import CONTEXT_MEASURES, ranking_measure
 from calipers.text.measure_names import TextMeasure, text_measure
 from calipers.text.registry import TextDeclaration, declared_measures
@@ -18,7 +18,7 @@ def text_measure_rows() -> list[tuple[str, str, str]]:
     ['ContextPrecision', 'ContextRecall']
     """
     declared = [(_shown(each), each.sentence, ", ".join(each.aliases)) for each in declared_measures()]
-    of_contexts = [(name, look_up(same)[0].sentence, same) for name, same in CONTEXT_MEASURES.items()]
+    of_contexts = [(name, parse(same).declaration.sentence, same) for name, same in CONTEXT_MEASURES.items()]
     return [*declared, *of_contexts]
 
 
