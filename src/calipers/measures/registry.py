@@ -99,7 +99,7 @@ def measure(
     ... def first2(rel):
     ...     '''Whether both of the first two documents are relevant.'''
     ...     return lambda ranking: float((ranking[:2] >= rel).sum() == 2)
-    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, ["FirstTwo"]).mean()["run", "First2"]
+    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, ["FirstTwo"]).mean()["run", "FirstTwo"]
     1.0
     """
 
