@@ -88,7 +88,7 @@ def estimates(judged: Grades, left: Grades, runs: Runs, rel: int) -> Iterator[tu
         yield target, "unjudged as 0", means(plain, name)
         yield target, "condensed lists", means(condensed, name)
         for prior in ("run", "pool"):
-            found = cal.ranges(left, runs, name, prior=prior, draws=DRAWS, warn=False)
+            found = cal.Experiment(left, runs, name, warn=False).ranges(prior=prior, draws=DRAWS)
             yield target, f"expected, prior {prior}", found.expected[name].expected.mean(axis=1)
     bpref = f"bpref(rel={rel})"
     yield "AP", "bpref", means(cal.evaluate(left, runs, bpref, warn=False), bpref)

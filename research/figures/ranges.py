@@ -13,6 +13,7 @@ import numpy as np
 
 import calipers as cal
 from calipers import Table, plot
+from calipers.unjudged import leave_out_uniques, simulate_judging
 from research.figures.pages import DOCS, replace
 
 IMAGES = DOCS / "images"
@@ -58,7 +59,7 @@ def of_pairs(found: cal.Ranges) -> str:
 
 
 def of_judging(qrels: Path, runs: Path) -> str:
-    found = cal.simulate_judging(qrels, runs, MEASURE)
+    found = simulate_judging(cal.Experiment(qrels, runs, MEASURE))
     plot.save(plot.judging_curves(found), str(IMAGES / "ranges-judging.png"))
     ways = list(dict.fromkeys(row[0] for row in found.rows))
     by_count: dict[int, dict[str, tuple[float, float]]] = {}
@@ -82,7 +83,7 @@ def of_uniques(folder: Path) -> str:
     with (folder / "runs.csv").open(newline="") as lines:
         groups = {row["run"]: row["group"] for row in csv.DictReader(lines)}
     qrels = next(path for path in folder.iterdir() if path.name.startswith("qrels"))
-    found = cal.leave_out_uniques(qrels, folder / "runs", ["AP", "P@10"], groups=groups, depth=100)
+    found = leave_out_uniques(cal.Experiment(qrels, folder / "runs", ["AP", "P@10"]), groups=groups, depth=100)
     rows = []
     for m, name in enumerate(found.measures):
         loss = found.score[m] - found.without_group[m]
@@ -97,7 +98,7 @@ def of_uniques(folder: Path) -> str:
 def main(data: Path) -> None:
     covid = data / "trec/covid-round1"
     qrels, runs = covid / "qrels-rnd1.txt", covid / "runs"
-    found = cal.ranges(qrels, runs, [MEASURE, "AP", "RR", "P@10"])
+    found = cal.Experiment(qrels, runs, [MEASURE, "AP", "RR", "P@10"]).ranges()
     replace(DOCS / "ranges.md", "covid-ranges", of_ranges(found))
     replace(DOCS / "ranges.md", "covid-pairs", of_pairs(found))
     replace(DOCS / "ranges.md", "trec8-uniques", of_uniques(data / "trec/trec8-adhoc"))

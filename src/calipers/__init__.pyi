@@ -77,8 +77,6 @@ from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks
 from calipers.limits.full_from_sampled import estimate_full as estimate_full
 from calipers.limits.pool_bounds import Bounds as Bounds
 from calipers.limits.pool_bounds import bounds as bounds
-from calipers.limits.pool_bounds import depth_for_residual as depth_for_residual
-from calipers.limits.pool_bounds import residuals as residuals
 from calipers.limits.query_types import QueryTypes as QueryTypes
 from calipers.limits.query_types import Thresholds as Thresholds
 from calipers.limits.query_types import query_types as query_types
@@ -140,9 +138,4 @@ from calipers.stats.standardisation import standardise as standardise
 from calipers.text.evaluation import evaluate_texts as evaluate_texts
 from calipers.unjudged.judging_pools import JudgingPool as JudgingPool
 from calipers.unjudged.judging_pools import pool as pool
-from calipers.unjudged.judging_simulation import JudgingSimulation as JudgingSimulation
-from calipers.unjudged.judging_simulation import simulate_judging as simulate_judging
 from calipers.unjudged.score_ranges import Ranges as Ranges
-from calipers.unjudged.score_ranges import ranges as ranges
-from calipers.unjudged.uniques import Uniques as Uniques
-from calipers.unjudged.uniques import leave_out_uniques as leave_out_uniques

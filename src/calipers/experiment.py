@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.report.page import Report
     from calipers.stats.comparison import Comparison
+    from calipers.unjudged.grade_priors import Prior
+    from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
+    from calipers.unjudged.score_ranges import Ranges
 
 
 class Experiment(Evaluation):
@@ -130,6 +133,37 @@ class Experiment(Evaluation):
         from calipers.limits.pool_bounds import bounds_of
 
         return bounds_of(self, population=population, sd=sd, expected=expected, ideal=ideal)
+
+    def ranges(
+        self,
+        *,
+        unseen: int = 0,
+        max_grade: float | None = None,
+        prior: Prior | None = None,
+        draws: int = 100,
+        seed: int = SEED,
+    ) -> Ranges:
+        """Return what the missing judgments could change. See `calipers.unjudged.ranges`."""
+        from calipers.unjudged.score_ranges import ranges
+
+        return ranges(self, unseen=unseen, max_grade=max_grade, prior=prior, draws=draws, seed=seed)
+
+    def pool(
+        self,
+        *,
+        depth: int | None = None,
+        budget: int | None = None,
+        method: PoolMethod = "next",
+        p: float = 0.8,
+        unseen: int = 0,
+        max_grade: float | None = None,
+    ) -> JudgingPool:
+        """Return the unjudged documents to judge next. See `calipers.unjudged.pool_of`."""
+        from calipers.unjudged.judging_pools import pool_of
+
+        return pool_of(
+            self, depth=depth, budget=budget, method=method, p=p, unseen=unseen, max_grade=max_grade
+        )  # fmt: skip
 
     def queries(self, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None) -> QueryTypes:
         """Return the type of each query, such as easy or hard. See `calipers.limits.query_types.queries`."""

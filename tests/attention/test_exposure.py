@@ -212,7 +212,9 @@ def test_a_document_that_is_left_out_of_the_judgments_stays_in_its_tie() -> None
 
 
 def test_with_ranks_alone_grades_do_not_change_disparity() -> None:
-    found = cal.ranges({"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "a": 2.0, "y": 2.0}}, ["EE-D", "EE-R"], unseen=1)
+    found = cal.Experiment({"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "a": 2.0, "y": 2.0}}, ["EE-D", "EE-R"]).ranges(
+        unseen=1
+    )
     assert found.low["EE-D"] == found.high["EE-D"] == found.score["EE-D"]
     assert found.low["EE-R"] < found.high["EE-R"]
 
@@ -223,7 +225,7 @@ def test_ranges_hold_all_gradings(judged: dict[str, int], run: dict[str, float],
     """No grading of what is not judged leaves them, in exact fractions."""
     qrels, names = {"q": judged, "r": {"a": TOP}}, named(Fraction(1, 2), "rbp")
     unknown = [document for document in run if document not in judged] + ["unseen"] * unseen
-    found = cal.ranges(qrels, {"q": run, "r": {"a": 1.0}}, names, unseen=unseen, warn=False)
+    found = cal.Experiment(qrels, {"q": run, "r": {"a": 1.0}}, names, warn=False).ranges(unseen=unseen)
     every = [
         exact({**judged, **dict(zip(unknown, grades, strict=True))}, run, Fraction(1, 2), "rbp")
         for grades in product((0, TOP) if len(unknown) > 2 else range(TOP + 1), repeat=len(unknown))

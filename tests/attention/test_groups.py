@@ -138,7 +138,7 @@ def test_ranges_hold_all_gradings_of_unjudged_documents(target: str) -> None:
     judged, run = {"a": 1, "b": 0}, {"x": 3.0, "a": 2.0, "y": 2.0, "z": 1.0}
     names = [f"AWRF(target={target})", f"ExposureRatio(target={target},model=cascade,max_grade=2)"]
     groups = {**GROUPS, "z": "odd"}
-    found = cal.ranges({"q": judged}, {"q": run}, names, max_grade=2, document_groups=groups, warn=False)
+    found = cal.Experiment({"q": judged}, {"q": run}, names, document_groups=groups, warn=False).ranges(max_grade=2)
     gradings = [dict(zip("xyz", grades, strict=True)) for grades in product(range(3), repeat=3)]
     qrels = {str(number): {**judged, **each} for number, each in enumerate(gradings)}
     every = cal.evaluate(qrels, dict.fromkeys(qrels, run), names, document_groups=groups, warn=False)
@@ -164,7 +164,7 @@ def test_what_is_refused() -> None:
         lambda: cal.evaluate(qrels, run, "AWRF"),
         lambda: cal.evaluate(qrels, run, "W(AWRF)"),
         lambda: cal.bounds(qrels, "AWRF"),
-        lambda: cal.ranges(qrels, run, "ExposureRatio"),
+        lambda: cal.Experiment(qrels, run, "ExposureRatio").ranges(),
     ):
         with pytest.raises(cal.CalipersError, match=needs):
             ask()

@@ -349,17 +349,6 @@ def test_bounds_of_what_a_run_retrieved(folder: Path) -> None:
     assert calipers("bounds", folder / "qrels.txt", "--population", "retrieved").returncode == 2
 
 
-def test_residuals(folder: Path) -> None:
-    done = calipers("bounds", folder / "qrels.txt", folder / "one.run", "-m", "P@3", "--residual", "--format", "csv")
-    assert rows(done.stdout)[0] == {
-        "system": "one",
-        "query": "1",
-        "measure": "P@3",
-        "low": repr(1 / 3),
-        "high": repr(2 / 3),
-    }
-
-
 def test_queries_and_their_map(folder: Path) -> None:
     pytest.importorskip("altair")
     done = calipers(

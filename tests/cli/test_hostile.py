@@ -655,7 +655,9 @@ def test_a_dictionary_that_lacks_what_a_row_names_is_damaged(index: int) -> None
 def test_gains_whose_squares_are_no_numbers_warn_of_nothing() -> None:
     found = cal.bounds({"q": {"a": 1e300, "b": 0, "c": 1}}, "DCG@5 nDCG@5")
     assert found.ideal["nDCG@5"].tolist() == [1.0]
-    message = refusal(lambda: cal.ranges({"q": {"a": 1e300, "b": 0}}, {"q": {"a": 1.0, "x": 0.5}}, "nDCG@5"))
+    message = refusal(
+        lambda: cal.Experiment({"q": {"a": 1e300, "b": 0}}, {"q": {"a": 1.0, "x": 0.5}}, "nDCG@5").ranges()
+    )
     assert "the largest grade, 1e+300, is not a number from 0 to 10,000" in message
 
 

@@ -63,7 +63,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
     "diff qrels good.run poor.run -m AP": (lambda: cal.difference("qrels", "good.run", "poor.run", "AP"), "ties"),
-    "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.ranges("qrels", ALL, "AP"), "unjudged"),
+    "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.Experiment("qrels", ALL, "AP").ranges(), "unjudged"),
     "metaeval qrels good.run poor.run blind.run -m 'AP RR' --unmatched warn": (
         lambda: cal.meta_evaluate("qrels", ALL, "AP RR", unmatched="warn"), "lacks judged queries"),
     "judges qrels llm.qrels": (lambda: cal.judges("qrels", "llm.qrels"), "lacks labels of the human"),
@@ -106,10 +106,9 @@ def test_the_library_warns_as_the_command_does(line: str, tmp_path: Path, monkey
 READ: dict[str, Callable[[], object]] = {  # calls that read files, and warn of nothing else
     "bounds qrels three.run --population retrieved -m AP": lambda: cal.bounds(
         "qrels", "AP", population="retrieved", runs="three.run"),
-    "bounds qrels three.run --residual -m RBP": lambda: cal.residuals("qrels", "three.run", "RBP"),
     "pool three.run good.run --depth 2": lambda: cal.pool(["three.run", "good.run"], depth=2),
-    "pool three.run good.run --judged qrels --budget 2 -m nDCG@5": lambda: cal.pool(
-        ["three.run", "good.run"], judged="qrels", budget=2, measures="nDCG@5"),
+    "pool three.run good.run --judged qrels --budget 2 -m nDCG@5": lambda: cal.Experiment(
+        "qrels", ["three.run", "good.run"], "nDCG@5").pool(budget=2),
     "audit qrels three.run -m nDCG@10": lambda: cal.audit("qrels", "three.run", "nDCG@10"),
 }  # fmt: skip
 
@@ -133,10 +132,10 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "equivalence", "check", "difference", "ranges", "meta_evaluate", "judges", "fuse", "fusion_bound",
+    ["compare", "equivalence", "check", "difference", "meta_evaluate", "judges", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
-     "reproducibility", "read_scores", "evaluate", "bounds", "residuals", "pool", "audit", "explain",
-     "leave_out_uniques", "simulate_judging", "exposure", "sampled"],
+     "reproducibility", "read_scores", "evaluate", "bounds", "pool", "audit", "explain",
+     "exposure", "sampled"],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:
     assert inspect.signature(getattr(cal, name)).parameters["warn"].default is True
@@ -147,7 +146,7 @@ def test_no_warning_where_none_is_wanted() -> None:
     known = {str(q): {"a": 1, "b": 0, "c": 0} for q in QUERIES}
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalipersWarning)
-        found = cal.ranges(known, runs, "AP", warn=False)
+        found = cal.Experiment(known, runs, "AP", warn=False).ranges()
         cal.meta_evaluate(known, runs, "AP", unmatched="warn", warn=False)
         cal.fuse(runs, warn=False)
         cal.joint_ric(known, runs, warn=False)

@@ -69,7 +69,6 @@ QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all 
     "evaluate Q R -m 'AP Q nERR@5 TBG' --ties docid --depth 20",
     "bounds Q -m 'nDCG@10 AP ERR@5 RBP'",
     "bounds Q A -m 'nDCG@5 RR' --population retrieved",
-    "bounds Q A -m 'RBP(p=0.8)' --residual",
     "ranges Q R -m 'nDCG@10 AP RR P@10 RBP(p=0.8)'",
     "ranges Q A B -m 'nDCG@10 P@5' --pairs",
     "pool R --depth 3",

@@ -20,7 +20,7 @@ import calipers as cal
 import oracle
 from calipers.collection.runs import RememberedRun
 from calipers.evaluation.inputs import as_runs
-from calipers.limits.pool_bounds import _rows_that_matter
+from calipers.limits.pool_bounds import _rows_that_matter, depth_for_residual
 from calipers.lists import Lists
 from calipers.measures.normalisation import Limits, population_of, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.random_rankings import enumerable, sampled_deviation
@@ -419,26 +419,12 @@ def test_bounds_of_a_normalised_measure_are_refused() -> None:
         cal.bounds({"q": {"a": 1}}, "V2(AP)")
 
 
-# -- residuals -----------------------------------------------------------------------------------------------
-
-
-def test_residuals_are_what_judging_could_lead_to() -> None:
-    qrels = {"q": {"a": 1, "b": 0}}
-    run = {"q": {"u": 4, "a": 3, "b": 2, "v": 1}}
-    found = cal.residuals(qrels, run, "P@4 RBP(p=0.5)@4 SDCG@3")
-    assert (found.low["P@4"][0, 0], found.high["P@4"][0, 0]) == (0.25, 0.75)
-    assert found.high["RBP(p=0.5)@4"][0, 0] == pytest.approx(0.5 + 0.25 + 0.0625)
-    total = 1 + 1 / math.log2(3) + 1 / 2
-    assert found.high["SDCG@3"][0, 0] == pytest.approx((1 + 1 / math.log2(3)) / total)
-    with pytest.raises(cal.CalipersError, match="no residual"):
-        cal.residuals(qrels, run, "nDCG@10")
-    with pytest.raises(cal.CalipersError, match="without a cutoff"):
-        cal.residuals(qrels, run, "DCG")
+# -- depth of judging -----------------------------------------------------------------------------------------
 
 
 def test_depth_for_residual() -> None:
     for p in (0.5, 0.8, 0.95):
-        depth = cal.depth_for_residual(p, 0.01)
+        depth = depth_for_residual(p, 0.01)
         assert p**depth <= 0.01 < p ** (depth - 1)
 
 

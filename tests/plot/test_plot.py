@@ -77,7 +77,7 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
     confusions = list(study.confusion.values())
     compared, to_baseline = cal.compare(scores), cal.compare(scores, baseline=old)
     audit, power, plan = cal.audit(qrels, runs, "nDCG@10"), cal.discriminative_power(scores), cal.plan(scores, 0.1)
-    ranges = cal.ranges(qrels, runs, "nDCG@10")
+    ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()
     made: list[Callable[[], Any]] = [
         lambda: plot.means(scores), lambda: plot.between_bounds(scores, bounds, "nDCG@10"),
         lambda: plot.differences(compared), lambda: plot.against_baseline(to_baseline), lambda: plot.unjudged(scores),

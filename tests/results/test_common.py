@@ -10,6 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.results.result import Result
+from calipers.unjudged import leave_out_uniques, simulate_judging
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}, "q3": {"c": 1, "a": 0}}
 RUNS = {
@@ -28,6 +29,10 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "NonInferiority": lambda: cal.non_inferiority(scores(), "new", "old", 0.1),
     "SampleSizePlan": lambda: cal.plan(scores(), 0.1),
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
+    "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(prior="pool"),
+    "JudgingPool": lambda: cal.Experiment(QRELS, RUNS, "nDCG@10", warn=False).pool(),
+    "JudgingSimulation": lambda: simulate_judging(cal.Experiment(QRELS, RUNS, "nDCG@10"), steps=2),
+    "Uniques": lambda: leave_out_uniques(cal.Experiment(QRELS, RUNS, "AP", warn=False)),
 }
 
 

@@ -60,7 +60,7 @@ def cases(draw: st.DrawFn) -> tuple[Judged, Lists]:
 @given(cases())
 def test_closed_forms_equal_the_mean_over_all_gradings(case: tuple[Judged, Lists]) -> None:
     judged, run = case
-    found = cal.ranges(judged, run, NAMES, prior=PRIOR, draws=2, warn=False)
+    found = cal.Experiment(judged, run, NAMES, warn=False).ranges(prior=PRIOR, draws=2)
     open_documents = [document for document in run["q"] if document not in judged["q"]]
     total = dict.fromkeys(NAMES, 0.0)
     for chance, graded in gradings(open_documents):
@@ -76,7 +76,7 @@ def test_closed_forms_equal_the_mean_over_all_gradings(case: tuple[Judged, Lists
 def test_the_expected_score_lies_inside_the_range(case: tuple[Judged, Lists], prior: Any) -> None:
     judged, run = case
     names = [*NAMES, "bpref", "V2(nDCG@3)"] if len(run["q"]) < 5 else NAMES
-    found = cal.ranges(judged, run, names, prior=prior, draws=5, warn=False)
+    found = cal.Experiment(judged, run, names, warn=False).ranges(prior=prior, draws=5)
     for name in found.measures:
         expected = found.expected[name].expected
         assert (found.low[name] - 1e-12 <= expected).all(), name
@@ -89,7 +89,9 @@ def test_the_expected_score_lies_inside_the_range(case: tuple[Judged, Lists], pr
 def test_nothing_relevant_counts_what_the_policy_says() -> None:
     judged, run = {"q": {"a": 0, "b": 0}}, {"q": {"x": 2.0, "a": 1.0}}
     for empty in (0.0, 0.5):
-        found = cal.ranges(judged, run, ["AP", "nDCG@2"], prior={1: 0.2}, max_grade=1, empty=empty, warn=False)
+        found = cal.Experiment(judged, run, ["AP", "nDCG@2"], empty=empty, warn=False).ranges(
+            prior={1: 0.2}, max_grade=1
+        )
         for name in found.measures:
             assert found.expected[name].expected[0, 0] == pytest.approx(0.2 + 0.8 * empty)
 
@@ -112,7 +114,7 @@ def larger() -> tuple[Judged, dict[str, Lists]]:
 def test_draws_agree_with_closed_forms_within_their_error(larger: Any, prior: Any) -> None:
     judged, runs = larger
     names = ["nDCG@10", "AP", "RR", "P@10", "Recall@10", "Success@1", "ERR(max_grade=2)"]
-    found = cal.ranges(judged, runs, names, prior=prior, draws=400, warn=False)
+    found = cal.Experiment(judged, runs, names, warn=False).ranges(prior=prior, draws=400)
     for name in names:
         each = found.expected[name]
         assert each.exact, name
@@ -122,7 +124,7 @@ def test_draws_agree_with_closed_forms_within_their_error(larger: Any, prior: An
 
 def test_priors_by_rank_are_sampled_where_the_divisor_counts(larger: Any) -> None:
     judged, runs = larger
-    found = cal.ranges(judged, runs, ["nDCG@10", "RR", "P@5"], prior="run", warn=False)
+    found = cal.Experiment(judged, runs, ["nDCG@10", "RR", "P@5"], warn=False).ranges(prior="run")
     assert [found.expected[name].exact for name in found.measures] == [False, True, True]
     (remark,) = found.remarks
     assert "so are the expected scores of nDCG@10 (standard error up to" in remark
@@ -134,10 +136,10 @@ def test_priors_are_shares_with_one_document_added() -> None:
     judged = {"q": {"a": 1, "b": 0, "c": 0}, "r": {"d": 1}}
     run = {"q": {"a": 3.0, "x": 2.0}, "r": {"y": 2.0, "d": 1.0}}
     overall = 2 / 4
-    pool = cal.ranges(judged, run, "P@2", prior="pool", warn=False)
+    pool = cal.Experiment(judged, run, "P@2", warn=False).ranges(prior="pool")
     own = {"q": (1 + overall) / 4, "r": (1 + overall) / 2}
     assert pool.expected["P@2"].expected[0] == pytest.approx([(1 + own["q"]) / 2, (1 + own["r"]) / 2])
-    by_run = cal.ranges(judged, run, "P@2", prior="run", warn=False)
+    by_run = cal.Experiment(judged, run, "P@2", warn=False).ranges(prior="run")
     first, second = (1 + overall) / 2, (1 + overall) / 2  # one judged document at rank 1, one at ranks 2 and 3
     assert by_run.expected["P@2"].expected[0] == pytest.approx([(1 + second) / 2, (1 + first) / 2])
 
@@ -152,7 +154,7 @@ def test_the_probability_that_a_system_is_better(name: str) -> None:
         scores = cal.evaluate({"q": {**judged["q"], **graded}}, runs, name, warn=False)[name][:, 0]
         wins += chance * (Fraction(1, 2) if abs(scores[0] - scores[1]) < 1e-12 else int(scores[0] > scores[1]))
     draws = 2000
-    found = cal.ranges(judged, runs, name, prior=PRIOR, draws=draws, warn=False)
+    found = cal.Experiment(judged, runs, name, warn=False).ranges(prior=PRIOR, draws=draws)
     table = found.pairs(name)
     assert table.columns[-1] == "probability"
     error = np.sqrt(float(wins * (1 - wins)) / draws)
@@ -172,12 +174,12 @@ def test_the_probability_that_a_system_is_better(name: str) -> None:
 )
 def test_priors_that_are_refused(prior: Mapping[float, float] | str, message: str) -> None:
     with pytest.raises(cal.CalipersError, match=message):
-        cal.ranges({"q": {"a": 2}}, {"q": {"a": 1.0, "x": 0.5}}, "AP", prior=prior, warn=False)
+        cal.Experiment({"q": {"a": 2}}, {"q": {"a": 1.0, "x": 0.5}}, "AP", warn=False).ranges(prior=prior)
     assert check_prior("pool") == "pool"
 
 
 def test_without_a_prior_nothing_is_expected() -> None:
-    found = cal.ranges({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, "AP", warn=False)
+    found = cal.Experiment({"q": {"a": 1}}, {"q": {"x": 2.0, "a": 1.0}}, "AP", warn=False).ranges()
     assert found.remarks == ()
     assert found.mean().columns == ("system", "measure", "low", "score", "high")
     with pytest.raises(cal.CalipersError, match="need a prior"):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.collection.simulate import Simulation, simulate
+from calipers.unjudged import leave_out_uniques, simulate_judging
 
 QRELS = {"q": {"a": 2, "b": 0}, "p": {"c": 1}}
 RUNS = {
@@ -50,7 +51,7 @@ def test_pools_by_weight_in_turn_within_a_budget_and_without_what_is_judged() ->
     turns = found(cal.pool(RUNS, depth=4, method="interleaved"))
     of_q = [d for q, d in turns if q == "q"]
     assert of_q == ["a", "v", "u", "b", "t"]  # rank 1 of x, y, z; rank 2 of y; rank 4 of y
-    left = found(cal.pool(RUNS, depth=2, judged=QRELS))
+    left = found(cal.Experiment(QRELS, RUNS).pool(depth=2))
     assert set(left) == {("q", "u"), ("q", "v"), ("p", "w"), ("p", "s")}
 
 
@@ -65,8 +66,8 @@ def test_the_covered_shares_add_up() -> None:
 
 @pytest.mark.parametrize("name", ["nDCG@3", "P@2"])
 def test_next_best_is_what_open_pairs_gain(name: str) -> None:
-    pool = cal.pool(RUNS, judged=QRELS, budget=10, measures=name)
-    ranges = cal.ranges(QRELS, RUNS, name)
+    pool = cal.Experiment(QRELS, RUNS, name).pool(budget=10)
+    ranges = cal.Experiment(QRELS, RUNS, name).ranges()
     table = ranges.pairs(name)
     is_open = {(a, b): verdict == "open" for a, b, *_, verdict, _ in table.rows}
     assert pool.open_pairs == sum(is_open.values())
@@ -86,7 +87,7 @@ def test_next_best_is_what_open_pairs_gain(name: str) -> None:
 
 def test_where_nothing_is_open_nothing_is_to_be_judged() -> None:
     runs = {"x": {"q": {"a": 2, "b": 1}}, "y": {"q": {"b": 2, "a": 1}}}
-    pool = cal.pool(runs, judged={"q": {"a": 1, "b": 0}}, budget=5, measures="nDCG@10")
+    pool = cal.Experiment({"q": {"a": 1, "b": 0}}, runs, "nDCG@10").pool(budget=5)
     assert (len(pool), pool.open_pairs) == (0, 0)
 
 
@@ -111,8 +112,9 @@ def test_ids_with_spaces_are_not_written_as_qrels(runs: dict[str, dict[str, dict
         ({}, "give a depth or a budget"),
         ({"depth": 0}, "depth 0 is not"),
         ({"budget": 5, "method": "best"}, "unknown method 'best'"),
-        ({"budget": 5, "method": "next"}, "give judgments"),
-        ({"judged": QRELS, "measures": "AP"}, "known for nDCG and linear measures"),
+        ({"budget": 5, "method": "next"}, "needs judgments"),
+        ({"depth": 5, "p": 1.0}, "p=1.0 is not between 0 and 1"),
+        ({"depth": 5, "measures": "AP"}, "AP has no weight for each rank"),
     ],
 )
 def test_what_cannot_be_pooled_is_refused(options: dict[str, object], said: str) -> None:
@@ -120,11 +122,19 @@ def test_what_cannot_be_pooled_is_refused(options: dict[str, object], said: str)
         cal.pool(RUNS, **options)
 
 
+def test_measures_without_a_weight_per_rank_are_left_out_of_what_to_judge_next() -> None:
+    found = cal.Experiment(QRELS, RUNS, "AP nDCG@3 RR", warn=False).pool()
+    assert found.notes == ("AP, RR have no weight for each rank: left out",)
+    assert found.document == cal.Experiment(QRELS, RUNS, "nDCG@3", warn=False).pool().document
+    with pytest.raises(cal.CalipersError, match="known for nDCG and linear measures"):
+        cal.Experiment(QRELS, RUNS, "AP").pool()
+
+
 # -- simulated judging --------------------------------------------------------------------------------------
 
 
 def test_simulated_judging_ends_with_the_full_order(made: Simulation) -> None:
-    simulated = cal.simulate_judging(made.qrels, made.runs, "nDCG@10", steps=4)
+    simulated = simulate_judging(cal.Experiment(made.qrels, made.runs, "nDCG@10"), steps=4)
     scores = cal.evaluate(made.qrels, made.runs, "nDCG@10")["nDCG@10"].mean(axis=1)
     apart = [abs(a - b) > 1e-12 for a, b in combinations(scores, 2)]
     for way in ("next", "depth", "mtf"):
@@ -139,7 +149,7 @@ def test_simulated_judging_ends_with_the_full_order(made: Simulation) -> None:
 @pytest.mark.parametrize("name", ["RR", "AP", "bpref"])
 def test_a_simulation_of_another_measure_is_refused(made: Simulation, name: str, tmp_path: Path) -> None:
     with pytest.raises(cal.CalipersError, match="known for nDCG and linear measures"):
-        cal.simulate_judging(made.qrels, made.runs, name, steps=2)
+        simulate_judging(cal.Experiment(made.qrels, made.runs, name), steps=2)
     qrels, runs = made.write(tmp_path)
     done = CliRunner().invoke(root, ["pool", *map(str, runs), "--simulate", str(qrels), "-m", name])
     assert isinstance(done.exception, cal.CalipersError)  # which the program prints in one line
@@ -147,9 +157,9 @@ def test_a_simulation_of_another_measure_is_refused(made: Simulation, name: str,
 
 def test_a_simulation_uses_the_grades_that_occur(made: Simulation) -> None:
     """Grades of any size give what the same grades give in ones, in as many levels."""
-    few = cal.simulate_judging(made.qrels, made.runs, "nDCG@10", steps=3)
+    few = simulate_judging(cal.Experiment(made.qrels, made.runs, "nDCG@10"), steps=3)
     large = {query: {d: 100_000 * g for d, g in graded.items()} for query, graded in made.qrels.items()}
-    many = cal.simulate_judging(large, made.runs, "nDCG@10", steps=3)
+    many = simulate_judging(cal.Experiment(large, made.runs, "nDCG@10"), steps=3)
     assert [row[:2] for row in many.rows] == [row[:2] for row in few.rows]
     assert [row[2:] for row in many.rows] == [pytest.approx(row[2:], nan_ok=True) for row in few.rows]
 
@@ -157,7 +167,9 @@ def test_a_simulation_uses_the_grades_that_occur(made: Simulation) -> None:
 def test_judgments_in_between_are_those_of_ranges(made: Simulation) -> None:
     """With the documents of the first ranks judged, the decided pairs are those that `ranges` finds."""
     budget = 40
-    simulated = cal.simulate_judging(made.qrels, made.runs, "nDCG@10", ways=["depth"], steps=2, budget=budget)
+    simulated = simulate_judging(
+        cal.Experiment(made.qrels, made.runs, "nDCG@10"), ways=["depth"], steps=2, budget=budget
+    )
     row = simulated.rows[-1]
     best: dict[tuple[str, str], int] = {}
     for run in made.runs.values():
@@ -173,7 +185,7 @@ def test_judgments_in_between_are_those_of_ranges(made: Simulation) -> None:
         for q, graded in made.qrels.items()
     }
     top = max(g for graded in made.qrels.values() for g in graded.values())
-    pairs = cal.ranges(kept, made.runs, "nDCG@10", max_grade=top).pair_ranges()
+    pairs = cal.Experiment(kept, made.runs, "nDCG@10").ranges(max_grade=top).pair_ranges()
     assert row[2] == pytest.approx(pairs.decided.mean())
 
 
@@ -182,7 +194,7 @@ def test_judgments_in_between_are_those_of_ranges(made: Simulation) -> None:
 
 def test_leaving_out_uniques_is_judging_without_them() -> None:
     groups = {"x": "one", "z": "one"}
-    table = cal.leave_out_uniques(QRELS, RUNS, ["nDCG@3", "AP"], groups=groups)
+    table = leave_out_uniques(cal.Experiment(QRELS, RUNS, ["nDCG@3", "AP"]), groups=groups)
     names = {"x": ("x", "z"), "y": ("y",), "z": ("x", "z")}
     for system in RUNS:
         for column, members in ((table.without_run, (system,)), (table.without_group, names[system])):
@@ -199,7 +211,7 @@ def test_leaving_out_uniques_is_judging_without_them() -> None:
                 assert column[m, table.systems.index(system)] == pytest.approx(again[system, measure])
     assert table.groups == ("one", "y", "one")
     with pytest.raises(cal.CalipersError, match="name none of the systems"):
-        cal.leave_out_uniques(QRELS, RUNS, groups={"bm25": "us"})
+        leave_out_uniques(cal.Experiment(QRELS, RUNS), groups={"bm25": "us"})
 
 
 # -- the command --------------------------------------------------------------------------------------------

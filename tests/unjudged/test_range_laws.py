@@ -37,7 +37,7 @@ def small_case(seed: int) -> tuple[dict[str, int], dict[str, float]]:
 def test_ranges_are_those_of_all_completions(ties: str, seed: int) -> None:
     judged, run = small_case(seed)
     other = {"other": {"x": TOP}}  # so that the largest grade is judged
-    found = cal.ranges({"q": judged, **other}, {"q": run}, MEASURES, ties=ties, warn=False)
+    found = cal.Experiment({"q": judged, **other}, {"q": run}, MEASURES, ties=ties, warn=False).ranges()
     now = cal.evaluate({"q": judged, **other}, {"q": run}, MEASURES, ties=ties, empty=0.0, warn=False)
     unjudged = [d for d in run if d not in judged]
     every = {
@@ -57,7 +57,7 @@ def test_ranges_are_those_of_all_completions(ties: str, seed: int) -> None:
 )
 def test_with_a_larger_grade_the_score_is_that_of_evaluate(measures: str) -> None:
     judged, run = small_case(5)
-    found = cal.ranges({"q": judged}, {"q": run}, measures, max_grade=4, warn=False)
+    found = cal.Experiment({"q": judged}, {"q": run}, measures, warn=False).ranges(max_grade=4)
     now = cal.evaluate({"q": judged}, {"q": run}, measures, warn=False)
     for name in found.measures:
         assert found.score[name] == pytest.approx(now[name], abs=CLOSE), name
@@ -65,7 +65,7 @@ def test_with_a_larger_grade_the_score_is_that_of_evaluate(measures: str) -> Non
 
 def test_a_convention_that_compares_scores_in_single_precision_keeps_its_ties() -> None:
     judged, run = {"q": {"b": 1}}, {"q": {"b": 1.0, "a": 1.0 + 1e-12}}  # a tie in single precision: b comes first
-    found = cal.ranges(judged, run, "RR", like="trec_eval-9", warn=False)
+    found = cal.Experiment(judged, run, "RR", like="trec_eval-9", warn=False).ranges()
     assert found.score["RR"] == pytest.approx(cal.evaluate(judged, run, "RR", like="trec_eval-9", warn=False)["RR"])
 
 
@@ -75,14 +75,16 @@ def test_ranges_are_called_sampled_where_evaluate_calls_scores_so(tied: int) -> 
     judged = {f"d{i}": grade for i, grade in enumerate([2, 1, 2, 1, 2, 1, 2][: tied - 1])}
     run: dict[str, Any] = {"q": dict.fromkeys([*judged, "x"], 1.0)}
     name = "INST(gain={0:0,1:0.25,2:0.5})"
-    found = cal.ranges({"q": judged}, run, name, warn=False)
+    found = cal.Experiment({"q": judged}, run, name, warn=False).ranges()
     scores = cal.evaluate({"q": {**judged, "x": 1}}, run, name, warn=False)
     assert found.exactness[name] == ", ".join(("enumerated", *{scores.exactness[name]} - {"exact"}))
 
 
 def test_a_measure_that_skips_unjudged_documents_has_the_range_of_its_completions() -> None:
     """bpref of a list with both judged documents relevant is 1 now and 1/3 once the others are judged as 0."""
-    found = cal.ranges({"q": {"d3": 1, "d4": 1}}, {"q": {"d3": 4, "d2": 3, "d4": 2, "d0": 1}}, "bpref", warn=False)
+    found = cal.Experiment(
+        {"q": {"d3": 1, "d4": 1}}, {"q": {"d3": 4, "d2": 3, "d4": 2, "d0": 1}}, "bpref", warn=False
+    ).ranges()
     assert found.score["bpref"].item() == 1
     assert found.low["bpref"].item() == pytest.approx(1 / 3)
     assert found.exactness["bpref"] == "enumerated"
@@ -106,6 +108,6 @@ def test_a_form_of_ones_own_has_the_range_of_all_gradings() -> None:
         """Twice the number of relevant documents that are found."""
         return Found()
 
-    found = cal.ranges({"q": {"a": 1, "b": 0}}, {"q": {"a": 3, "x": 2, "y": 1}}, "FoundTwice", warn=False)
+    found = cal.Experiment({"q": {"a": 1, "b": 0}}, {"q": {"a": 3, "x": 2, "y": 1}}, "FoundTwice", warn=False).ranges()
     assert (found.low["FoundTwice"].item(), found.high["FoundTwice"].item()) == (2, 6)
     assert found.exactness == {"FoundTwice": "enumerated"}

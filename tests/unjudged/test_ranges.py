@@ -148,15 +148,14 @@ EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP", "F", "NCG", "Hits", 
 
 
 def ranges(case: Case, **options: Any) -> cal.Ranges:
-    return cal.ranges(
+    given = cal.Experiment(
         {"q": case.judged},
         {name: {"q": run} for name, run in case.runs.items()},
         list(MEASURES),
-        unseen=case.unseen,
-        max_grade=case.top,
         empty=float(case.empty),
         **options,
     )
+    return given.ranges(unseen=case.unseen, max_grade=case.top)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -199,7 +198,7 @@ def test_certificates_score_to_the_end_to_the_last_digit(seed: int) -> None:
     judged = {query: case.judged for query, case in cases.items()}
     runs = {name: {query: case.runs[name] for query, case in cases.items()} for name in ("a", "b")}
     empty = float(cases["q0"].empty)
-    found = cal.ranges(judged, runs, list(MEASURES), unseen=seed % 3, max_grade=2, empty=empty)
+    found = cal.Experiment(judged, runs, list(MEASURES), empty=empty).ranges(unseen=seed % 3, max_grade=2)
     for name in MEASURES:
         for end, ends in (("low", found.low), ("high", found.high)):
             for s, system in enumerate(found.systems):
@@ -227,9 +226,9 @@ def test_every_measure_has_its_range_or_says_why(name: str) -> None:
     }
     if name.startswith(REFUSED):
         with pytest.raises(cal.CalipersError, match="it measures how much is judged"):
-            cal.ranges(judged, runs, name)
+            cal.Experiment(judged, runs, name).ranges()
         return
-    found = cal.ranges(judged, runs, name, unseen=1)
+    found = cal.Experiment(judged, runs, name).ranges(unseen=1)
     for s, system in enumerate(found.systems):
         for q, query in enumerate(found.queries):
             unknown = [d for d in runs[system][query] if d not in judged[query]] + ["unseen"]
@@ -256,17 +255,17 @@ def test_unknown_documents_far_below_the_cutoff_change_nothing(name: str, monkey
         for system in "ab"
     }
     assert top_unknown(cal.parse(name).form) is not None
-    found = [cal.ranges(judged, runs, name, unseen=unseen) for unseen in (0, 1, 9)]
+    found = [cal.Experiment(judged, runs, name).ranges(unseen=unseen) for unseen in (0, 1, 9)]
     monkeypatch.setattr("calipers.unjudged.open_scores.top_unknown", lambda form: None)
     for few, unseen in zip(found, (0, 1, 9), strict=True):
-        whole = cal.ranges(judged, runs, name, unseen=unseen)
+        whole = cal.Experiment(judged, runs, name).ranges(unseen=unseen)
         assert np.array_equal(few.low[few.measures[0]], whole.low[whole.measures[0]])
         assert np.array_equal(few.high[few.measures[0]], whole.high[whole.measures[0]])
 
 
 def test_grades_in_the_middle_matter() -> None:
     """[0, ?, 1]: nDCG@3 is largest where the unjudged document has grade 1, not the largest."""
-    found = cal.ranges({"q": {"a": 0, "c": 1}}, {"q": {"a": 3, "x": 2, "c": 1}}, "nDCG@3", max_grade=3)
+    found = cal.Experiment({"q": {"a": 0, "c": 1}}, {"q": {"a": 3, "x": 2, "c": 1}}, "nDCG@3").ranges(max_grade=3)
     dcg = 1 / np.log2(3) + 1 / np.log2(4)
     assert found.high["nDCG@3"][0, 0] == pytest.approx(dcg / (1 + 1 / np.log2(3)), abs=CLOSE)
     assert found.certificate("nDCG@3", "run", "high") == {"q": {"x": 1.0}}
@@ -274,18 +273,18 @@ def test_grades_in_the_middle_matter() -> None:
 
 def test_recall_is_largest_with_no_further_relevant_document() -> None:
     """Relevant at rank 1, two unjudged ones tied at 2 and 3, cutoff 2."""
-    found = cal.ranges({"q": {"a": 1}}, {"q": {"a": 2, "x": 1, "y": 1}}, "Recall@2")
+    found = cal.Experiment({"q": {"a": 1}}, {"q": {"a": 2, "x": 1, "y": 1}}, "Recall@2").ranges()
     assert (found.low["Recall@2"][0, 0], found.high["Recall@2"][0, 0]) == (2 / 3, 1.0)
 
 
 def test_worthless_is_no_lower_bound_of_ndcg() -> None:
-    found = cal.ranges({"q": {"a": 1}}, {"q": {"a": 3, "b": 2, "x": 1}}, "nDCG@2", max_grade=2)
+    found = cal.Experiment({"q": {"a": 1}}, {"q": {"a": 3, "b": 2, "x": 1}}, "nDCG@2").ranges(max_grade=2)
     assert found.low["nDCG@2"][0, 0] < found.score["nDCG@2"][0, 0]
 
 
 def test_dinkelbach_takes_a_few_rounds() -> None:
     made = simulate(topics=20, systems=12, retrieved=60, ties=0.2, unjudged=0.5, grades=(0.5, 0.2, 0.2, 0.1), seed=3)
-    found = cal.ranges(made.qrels, made.runs, ["nDCG@10", "nDCG(gain=exp)"])
+    found = cal.Experiment(made.qrels, made.runs, ["nDCG@10", "nDCG(gain=exp)"]).ranges()
     assert found.unknown.max() > 20
     for name in found.measures:
         assert 1 < found.pair_ranges(name).rounds <= 6
@@ -296,7 +295,7 @@ def test_dinkelbach_takes_a_few_rounds() -> None:
 
 def test_all_judged_is_a_point_and_queries_without_judgments_are_left_out() -> None:
     runs = {"a": {"q": {"d": 1}, "other": {"x": 1}}, "b": {"other": {"x": 1}}}
-    found = cal.ranges({"q": {"d": 1}}, runs, ["nDCG@10", "AP"])
+    found = cal.Experiment({"q": {"d": 1}}, runs, ["nDCG@10", "AP"]).ranges()
     assert found.queries == ("q",)
     for name in found.measures:
         assert found.low[name].tolist() == found.score[name].tolist() == found.high[name].tolist() == [[1.0], [0.0]]
@@ -305,7 +304,7 @@ def test_all_judged_is_a_point_and_queries_without_judgments_are_left_out() -> N
 
 def test_labels_and_scores_have_no_unjudged_documents() -> None:
     judgments = cal.Judgments.from_arrays([0, 2, 1], group=[2, 1])
-    found = cal.ranges(judgments, np.array([0.2, 0.1, 0.3]), "nDCG@10")
+    found = cal.Experiment(judgments, np.array([0.2, 0.1, 0.3]), "nDCG@10").ranges()
     assert (
         found.low["nDCG@10"].tolist()
         == cal.evaluate(judgments, np.array([0.2, 0.1, 0.3]), "nDCG@10")["nDCG@10"].tolist()
@@ -317,6 +316,8 @@ def test_labels_and_scores_have_no_unjudged_documents() -> None:
     ("options", "said"),
     [
         ({"empty": "skip"}, "empty=skip has no ranges"),
+        ({"missing": "skip"}, "missing=skip has no ranges"),
+        ({"condensed": True}, "lists are condensed"),
         ({"measures": "nDCG(gain={0:0,1:-1,2:1})"}, "a gain is negative"),
         ({"ties": "best"}, "ties=best has no ranges"),
         ({"unseen": -1}, "unseen -1 is not a whole number"),
@@ -329,21 +330,22 @@ def test_labels_and_scores_have_no_unjudged_documents() -> None:
     ],
 )
 def test_what_has_no_ranges_is_refused(options: dict[str, Any], said: str) -> None:
+    of_question = {name: options.pop(name) for name in ("unseen", "max_grade") if name in options}
     arguments = {"measures": "nDCG@10", **options}
     with pytest.raises(cal.CalipersError, match=said):
-        cal.ranges({"q": {"a": 2, "b": 1}}, {"q": {"a": 2, "x": 1}}, **arguments)
+        cal.Experiment({"q": {"a": 2, "b": 1}}, {"q": {"a": 2, "x": 1}}, **arguments).ranges(**of_question)
 
 
 def test_a_document_twice_is_refused(tmp_path: Any) -> None:
     (tmp_path / "run.txt").write_text("q Q0 x 1 2.0 r\nq Q0 y 2 1.5 r\nq Q0 x 3 1.0 r\n")
     with pytest.raises(cal.CalipersError, match=r"run\.txt:3: document 'x' appears twice for query 'q'"):
-        cal.ranges({"q": {"a": 1}}, tmp_path / "run.txt", "AP")
+        cal.Experiment({"q": {"a": 1}}, tmp_path / "run.txt", "AP").ranges()
 
 
 def test_ties_by_docid_and_depth_are_as_in_evaluate() -> None:
     made = simulate(topics=5, systems=3, retrieved=30, ties=0.5, unjudged=0.4, seed=7)
     for options in (*({"ties": ties} for ties in TIES), *({"ties": ties, "depth": 7} for ties in TIES)):
-        found = cal.ranges(made.qrels, made.runs, ["nDCG@10", "AP", "RR", "P@5"], **options)
+        found = cal.Experiment(made.qrels, made.runs, ["nDCG@10", "AP", "RR", "P@5"], **options).ranges()
         scores = cal.evaluate(made.qrels, made.runs, ["nDCG@10", "AP", "RR", "P@5"], **options)
         for name in found.measures:
             np.testing.assert_allclose(found.score[name], scores[name], atol=CLOSE)
@@ -381,9 +383,9 @@ def test_a_file_whose_judged_documents_are_known_gives_the_same(tmp_path: Any, t
         paths.append(str(path))
     measures = ["nDCG@4", "P@3", "nDCG@20", "AP"]
     known = cal.Judgments.from_dict(judged)
-    fresh = cal.ranges(known, paths, measures, ties=ties, warn=False)
+    fresh = cal.Experiment(known, paths, measures, ties=ties, warn=False).ranges()
     remembered = [RememberedRun(run) for run in cal.read_runs(paths)]
-    again = cal.ranges(known, remembered, measures, ties=ties, warn=False)
+    again = cal.Experiment(known, remembered, measures, ties=ties, warn=False).ranges()
     assert (fresh.unknown == again.unknown).all()
     for name in measures:
         for one, other in ((fresh.low, again.low), (fresh.score, again.score), (fresh.high, again.high)):
@@ -419,7 +421,7 @@ def test_the_columns_of_the_command(files: list[str], options: list[str], header
 
 def test_evaluate_says_how_far_the_mean_could_move(files: list[str]) -> None:
     """In the words of the library and of both ways of the command, and as far as the range goes."""
-    found = cal.ranges(files[0], files[1:], "P@2")
+    found = cal.Experiment(files[0], files[1:], "P@2").ranges()
     room = (found.high["P@2"] - found.low["P@2"]).mean(axis=1)
     assert room.tolist() == [0.25, 0.5]
     sentence = "judging what is unjudged could raise the mean P@2 by up to 0.500 (two), by 0.375 on average"
@@ -437,7 +439,7 @@ def test_significant_differences_that_could_still_turn() -> None:
     made = simulate(topics=20, systems=6, retrieved=30, seed=5)
     drawn = random.Random(5)
     known = {q: {d: g for d, g in pool.items() if drawn.random() < 0.7} for q, pool in made.qrels.items()}
-    found = cal.ranges(known, made.runs, ["P@10"])
+    found = cal.Experiment(known, made.runs, ["P@10"]).ranges()
     compared = cal.compare(cal.evaluate(known, made.runs, ["P@10"], warn=False), "t", correction="holm")
     rows = compared.to_pandas().itertuples()
     sure = {frozenset((row.system_a, row.system_b)) for row in rows if row.p_adjusted < 0.05}
@@ -450,7 +452,7 @@ def test_significant_differences_that_could_still_turn() -> None:
 def test_charts_show_what_the_tables_say(systems: int) -> None:
     pytest.importorskip("altair")
     made = simulate(topics=5, systems=systems, retrieved=20, unjudged=0.3, seed=6)
-    found = cal.ranges(made.qrels, made.runs, ["P@10"])
+    found = cal.Experiment(made.qrels, made.runs, ["P@10"]).ranges()
     pairs = found.pairs("P@10").rows
     one = str(pairs[0][0]), str(pairs[0][1])
     drawn = [json.dumps(chart.to_dict()) for chart in (
@@ -476,7 +478,7 @@ def test_what_two_lists_share_is_the_same_counted_from_files_or_from_lists(
 
     whole = OpenLists.shared
     monkeypatch.setattr(OpenLists, "shared", shared)
-    cal.ranges(qrels, runs, "nDCG", **options).pairs()
+    cal.Experiment(qrels, runs, "nDCG", **options).ranges().pairs()
     assert len(counted) >= 8
     for ours, theirs in counted:
         np.testing.assert_array_equal(ours, theirs)

@@ -19,7 +19,6 @@ from calipers.cli.options import (
     population_option,
 )
 from calipers.cli.output import Output, output
-from calipers.errors import CalipersError
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,6 @@ class Kind:
 @click.option("--ideal", type=LibraryChoice("calipers.limits.pool_bounds:IDEAL_CHOICES"), default="exact",
               show_default=True, help="The best ranking, the published ideal of SP and AP, or the greedy "
                                       "one of measures by subtopic.")  # fmt: skip
-@click.option("--residual", is_flag=True,
-              help="Instead: what judging unjudged documents could lead to (linear measures).")  # fmt: skip
 @costs_option
 @document_groups_option
 @plot_option("how many queries have which random score")
@@ -58,7 +55,6 @@ def command(
     population: str,
     like: Any,
     bounds: Kind,
-    residual: bool,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -67,10 +63,8 @@ def command(
     \b
     calipers bounds qrels.txt -m "nDCG@10 AP ERR@20"
     calipers bounds qrels.txt run.txt -m "nDCG@10" --population retrieved
-    calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
     from calipers.limits.pool_bounds import bounds as bounds_of
-    from calipers.limits.pool_bounds import residuals
     from calipers.measures.exactness import exactness_notes
     from calipers.measures.populations import OF_LISTS, what_is_shuffled
 
@@ -78,16 +72,6 @@ def command(
     names = list(wanted)
     known = inputs.read_judgments(inputs.judgments, wanted.values())
     runs = inputs.runs() if inputs.systems else None
-    if residual:
-        if plot is not None:
-            raise CalipersError("--plot draws bounds: leave out --residual")
-        if runs is None:
-            raise CalipersError("--residual needs a system")
-        if bounds.costs is not None or bounds.document_groups is not None:
-            what = "costs" if bounds.costs is not None else "groups of documents"
-            raise CalipersError(f"--residual is for linear measures, which read no {what}: see `calipers ranges`")
-        output.write(residuals(known, runs, names).table())
-        return
     found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
     if like is not None:
         note(f"like {like.name}: {like.sentence}")

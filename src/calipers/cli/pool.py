@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -38,9 +38,9 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.collection.runs import Run
+    from calipers.experiment import Experiment
     from calipers.results.tables import Table
-    from calipers.unjudged.judging_pools import JudgingPool
+    from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
     from calipers.unjudged.judging_simulation import JudgingSimulation
 
 
@@ -51,7 +51,7 @@ class Pooling:
     depth: int | None
     budget: int | None
     judged: str | None
-    method: str | None
+    method: PoolMethod | None
     persistence: float
     unseen: int
     max_grade: float | None
@@ -132,26 +132,17 @@ def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str |
         raise CalipersError("choose either --simulate or --leave-out")
     if plot is not None and instead.simulate is None:
         raise CalipersError("--plot draws the curves of --simulate")
-    opened = runs.runs()
     if (instead.simulate is not None or instead.leave_out is not None) and for_judging:
         raise CalipersError(f"--format {output.format} is for pools")
     if instead.simulate is not None:
-        simulated = _simulated(runs, opened, instead.simulate, instead.steps, pooling)
+        simulated = _simulated(runs, instead.simulate, instead.steps, pooling)
         output.write(simulated.table())
         draw(plot, lambda charts: charts.judging_curves(simulated))
         return
     if instead.leave_out is not None:
-        output.write(_without_uniques(runs, opened, instead.leave_out, pooling))
+        output.write(_without_uniques(runs, instead.leave_out, pooling))
         return
-    from calipers.unjudged.judging_pools import pool
-
-    known = None if pooling.judged is None else runs.read_judgments(pooling.judged)
-    with progress(len(opened), "runs") as advance:
-        found = pool(
-            opened, pooling.depth, judged=known, budget=pooling.budget, measures=runs.measures or None,
-            method=pooling.method, p=pooling.persistence, unseen=pooling.unseen, max_grade=pooling.max_grade,
-            jobs=pooling.jobs, progress=advance,
-        )  # fmt: skip
+    found = _pool(runs, pooling)
     _say(found)
     if instead.shares:
         (replace(output, format="table") if for_judging else output).write(found.shares)
@@ -161,9 +152,40 @@ def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str |
         output.write(found.table())
 
 
+def _pool(runs: Runs, pooling: Pooling) -> JudgingPool:
+    """Return the pool: of an experiment if there are judgments, otherwise of the runs alone."""
+    from calipers.unjudged.judging_pools import pool
+
+    size: dict[str, Any] = {"depth": pooling.depth, "budget": pooling.budget, "p": pooling.persistence}
+    opened = runs.runs()
+    with progress(len(opened), "runs") as advance:
+        if pooling.judged is None:
+            if pooling.method == "next":
+                raise CalipersError("--method next needs judgments: --judged FILE")
+            return pool(
+                opened, method=pooling.method, measures=runs.measures or None, jobs=pooling.jobs, progress=advance,
+                **size,
+            )  # fmt: skip
+        method: PoolMethod = pooling.method or (
+            "next" if runs.measures else "rbp" if pooling.depth is None else "depth"
+        )
+        default = "nDCG@10" if method == "next" else f"RBP(p={pooling.persistence:g})"
+        given = _experiment(runs, pooling.judged, list(runs.wanted(default)), jobs=pooling.jobs, progress=advance)
+        return given.pool(method=method, unseen=pooling.unseen, max_grade=pooling.max_grade, **size)
+
+
+def _experiment(runs: Runs, judgments: str, measures: list[str], **options: Any) -> Experiment:
+    """Return the experiment of a file of judgments that an option names."""
+    from calipers.experiment import Experiment
+
+    return Experiment(runs.read_judgments(judgments), runs.runs(), measures, warn=False, **options)
+
+
 def _say(found: JudgingPool) -> None:
+    for text in found.notes:
+        note(text)
     if found.open_pairs is not None:
-        note(f"{found.open_pairs} {'pair is' if found.open_pairs == 1 else 'pairs are'} open")
+        note(f"the order of {counted(found.open_pairs, 'pair')} of systems is open")
         if not found.open_pairs:
             note("no judgment can change the order of any two systems: there is nothing to judge next")
     documents, queries = counted(len(found), "document"), counted(len(set(found.query)), "query")
@@ -177,35 +199,31 @@ def _say(found: JudgingPool) -> None:
         note(f"judged or in the pool is {mean:.1%} of the weight of {measure} (least {least:.1%}, {system})")
 
 
-def _simulated(runs: Runs, opened: list[Run], judgments: str, steps: int, pooling: Pooling) -> JudgingSimulation:
+def _simulated(runs: Runs, judgments: str, steps: int, pooling: Pooling) -> JudgingSimulation:
     from calipers.unjudged.judging_simulation import WAYS, simulate_judging
 
     named = list(runs.wanted("nDCG@10"))
     if len(named) > 1:
         raise CalipersError(f"--simulate is of one measure, not of {', '.join(named)}")
-    known = runs.read_judgments(judgments)
     with progress(len(WAYS) * (steps + 1), "steps") as advance:
-        found = simulate_judging(
-            known, opened, named[0], steps=steps, budget=pooling.budget, jobs=pooling.jobs, progress=advance
-        )
+        given = _experiment(runs, judgments, named, jobs=pooling.jobs, progress=advance)
+        found = simulate_judging(given, steps=steps, budget=pooling.budget)
     for way, needed in found.needed().items():
         said = f"after {needed:,} of {found.documents:,} judgments" if needed is not None else "is not reached"
         note(f"{way}: tau of 0.9 with the order under all judgments {said}")
     return found
 
 
-def _without_uniques(runs: Runs, opened: list[Run], groups: str, pooling: Pooling) -> Table:
+def _without_uniques(runs: Runs, groups: str, pooling: Pooling) -> Table:
     from calipers.unjudged.uniques import leave_out_uniques
 
     if pooling.judged is None:
         raise CalipersError("--leave-out needs the judgments: --judged FILE")
-    known = runs.read_judgments(pooling.judged)
+    opened = runs.runs()
     of_groups = read_system_groups(groups, {run.name for run in opened})
     with progress(len(opened), "runs") as advance:
-        found = leave_out_uniques(
-            known, opened, list(runs.wanted()), groups=of_groups, depth=pooling.depth, jobs=pooling.jobs,
-            progress=advance,
-        )  # fmt: skip
+        given = _experiment(runs, pooling.judged, list(runs.wanted()), jobs=pooling.jobs, progress=advance)
+        found = leave_out_uniques(given, groups=of_groups, depth=pooling.depth)
     lost, several = found.score - found.without_group, len(found.systems)
     for name, of_measure in zip(found.measures, lost, strict=True):
         worst = int(abs(of_measure).argmax())

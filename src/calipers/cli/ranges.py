@@ -46,10 +46,19 @@ class RangeTables:
 
 @dataclass(frozen=True)
 class Gradings:
-    """What is possible, and how lists are read, as the library's `ranges` takes it."""
+    """Possible grades of unjudged documents: keywords of `Experiment.ranges`."""
 
     unseen: int
     max_grade: float | None
+    prior: str | None
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """How lists are read and scored: keywords of `Experiment`."""
+
     like: Any
     ties: str | None
     depth: int | None
@@ -57,9 +66,6 @@ class Gradings:
     costs: str | None
     document_groups: str | None
     jobs: int | None
-    prior: str | None
-    draws: int
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class SignificanceTest:
 @inputs()
 @option_group("shown", RangeTables)
 @option_group("gradings", Gradings)
+@option_group("lists", ListOptions)
 @option_group("testing", SignificanceTest)
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
@@ -113,6 +120,7 @@ def command(
     inputs: Inputs,
     shown: RangeTables,
     gradings: Gradings,
+    lists: ListOptions,
     testing: SignificanceTest,
     plot: str | None,
     strict: bool,
@@ -131,12 +139,8 @@ def command(
     calipers ranges qrels.txt runs/* -m "nDCG@10" --prior pool
     calipers ranges qrels.txt run.txt -m "nDCG@10" --certificate high
     """
-    from calipers.unjudged.score_ranges import ranges
-
-    wanted = inputs.wanted()
-    known, runs = inputs.open(wanted.values())
-    with progress(len(runs), "runs") as advance:
-        found = ranges(known, runs, list(wanted), progress=advance, warn=False, **vars(gradings))
+    with progress(len(inputs.runs()), "runs") as advance:
+        found = inputs.experiment(progress=advance, **vars(lists)).ranges(**vars(gradings))
     _say(found, strict)
     if shown.certificate is not None:
         if shown.pairs or shown.per_query or len(found.systems) > 1 or len(found.measures) > 1:

@@ -16,21 +16,19 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation
-from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, notes_on_reading
+from calipers.evaluation.inputs import depending_on, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.exactness import exactness_notes
-from calipers.measures.forms import Form, Linear
+from calipers.measures.forms import Form
 from calipers.measures.forms.base import HowFound, inexact
 from calipers.measures.forms.intents import greedy_ideal
-from calipers.measures.forms.linear import linear_over_constant
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.levels import Judged
+from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.normalisation import population_of, refuse_parts, standard_deviation
 from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
-from calipers.plurals import counted, shape
+from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table, as_number
 
@@ -363,94 +361,6 @@ def _error_of_mean(errors: Floats) -> float:
 def _mean(values: Floats) -> float:
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
-
-
-# -- what judging the unjudged documents could lead to ---------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Residuals(Result):
-    """The smallest and the largest score that judging the unjudged documents could lead to: system x query."""
-
-    measures: tuple[str, ...]
-    systems: tuple[str, ...]
-    queries: tuple[str, ...]
-    low: dict[str, Floats]
-    high: dict[str, Floats]
-
-    @property
-    def title(self) -> str:
-        """What was asked, and of how much."""
-        return f"Residuals of {shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))}"
-
-    @property
-    def summary(self) -> str:
-        """The conclusion in one or two sentences."""
-        name = self.measures[0]
-        widest = float((self.high[name] - self.low[name]).mean(axis=1).max())
-        return f"{name}: judging the unjudged documents could raise the mean of a system by up to {widest:.4f}."
-
-    def tables(self) -> Tables:
-        """Return the tables by name."""
-        return Tables({"queries": self._queries})
-
-    def _queries(self) -> Table:
-        rows = tuple(
-            (system, query, measure, float(self.low[measure][s, q]), float(self.high[measure][s, q]))
-            for s, system in enumerate(self.systems)
-            for q, query in enumerate(self.queries)
-            for measure in self.measures
-        )
-        return Table(("system", "query", "measure", "low", "high"), rows)
-
-
-def residuals(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    ties: str = "average",
-    warn: bool = True,
-) -> Residuals:
-    """For linear measures: the score if every unjudged document were worth nothing, and if each were worth the most.
-
-    Ranks that a list does not show, down to the cutoff, count as unjudged: for RBP without a cutoff that is
-    the tail, p^length. The most that a document can be worth is 1 for a relevance level, and the gain of the largest
-    grade of the judgments otherwise. Measures divided by their own ideal have no residual: judging more changes it.
-
-    >>> r = residuals({"q": {"a": 1}}, {"q": {"b": 2, "a": 1}}, "RBP(p=0.5)")
-    >>> float(r.low["RBP(p=0.5)"][0, 0]), float(r.high["RBP(p=0.5)"][0, 0])      # ranks 1, 3, 4, ... could be relevant
-    (0.25, 1.0)
-    """
-    known = as_judgments(judgments)
-    read = as_runs(runs)
-    warn_user(notes_on_reading(known, read), warn)
-    lists = Lists.of(known.pool, [run.retrieved(known) for run in read]).under(ties)
-    shape = (len(read), len(known.queries))
-    low, high = {}, {}
-    for name, measure in parse_all(measures):
-        form = measure.bind(known.pool).form
-        found = linear_over_constant(form, lists)
-        if found is None:
-            raise CalipersError(
-                f"{name} has no residual: it is not a sum over documents divided by a constant; "
-                "try P@k, DCG@k, SDCG@k, RBP, INSQ"
-            )
-        linear, by = found
-        most = float(linear.value(np.array([known.pool.largest_grade])).max(initial=0.0))
-        unjudged = _total_weight(linear, name) - Linear(linear.weight, Judged()).score(lists)
-        low[name] = (linear.score(lists) / by).reshape(shape)
-        high[name] = ((linear.score(lists) + most * unjudged) / by).reshape(shape)
-    return Residuals(tuple(low), tuple(name for name, _ in distinct_names(read)), known.queries, low, high)
-
-
-def _total_weight(linear: Linear, name: str) -> float:
-    if linear.weight.cutoff is not None:
-        return linear.weight.total()
-    facts = linear.weight.discount.facts
-    if facts is None or facts.total is None:
-        raise CalipersError(f"{name} has no largest score without a cutoff; use {name}@k")
-    return facts.total
 
 
 def depth_for_residual(p: float, residual: float) -> int:

@@ -311,26 +311,19 @@ class Material(ScoredMaterial):
     @cached_property
     def ranges(self) -> Ranges:
         """Ranges of all measures that have ranges. `without_ranges` has the reasons for the others."""
-        from calipers.unjudged.score_ranges import ranges
+        from calipers.unjudged.score_ranges import ranges, ranges_where_known
 
-        if self.experiment.options.condensed:
-            raise CalipersError(
-                "unjudged documents were removed from the lists (condensed). Once judged, they would be back, and no "
-                "ranges are known for that case"
-            )
-        taken = {name: self._policies[name] for name in ("like", "ties", "depth", "empty", "jobs")}
-        first, *others = self.plain.measures
+        asked = self.plain_experiment.changed(progress=None, warn=False)
+        first, *others = asked.measures.values()
         found = None
         if others and len(self.scores.systems) > MANY_SYSTEMS:
             with suppress(CalipersError):  # the first measure has no ranges, so all are tried below
-                found = ranges(self.judgments, self.whole_runs, first, warn=False, **self._facts([first]), **taken)
+                found = ranges(asked.of_measures(first))
                 reason = f"with more than {MANY_SYSTEMS} systems, the report has ranges of the first measure only"
-                self.without_ranges |= dict.fromkeys(others, reason)
+                self.without_ranges |= dict.fromkeys([*asked.measures][1:], reason)
         if found is None:
-            taken |= self._facts(self.plain.measures)
-            found = ranges(
-                self.judgments, self.whole_runs, self.plain.measures, refused=self.without_ranges, warn=False, **taken
-            )
+            found, refused = ranges_where_known(asked)
+            self.without_ranges |= refused
         with suppress(CalipersError):  # verdict and section need the pairs of the first measure; they are kept
             found.pair_ranges()
         return found

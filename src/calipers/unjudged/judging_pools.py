@@ -13,29 +13,33 @@ SIGIR 2007 (pools weighted by RBP).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_choice, check_whole
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
 from calipers.collection.writing import check_trec_field
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation, Measures
+from calipers.evaluation.inputs import as_runs, notes_on_reading
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
 from calipers.lists import Floats, Ints
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.grammar import parse_all
-from calipers.measures.registry import Measure
 from calipers.measures.weights import Geometric, Weights
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Table
 
-METHODS = ("depth", "rbp", "interleaved", "next")
+PoolMethod = Literal["depth", "rbp", "interleaved", "next"]
+METHODS: tuple[PoolMethod, ...] = get_args(PoolMethod)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +66,7 @@ class JudgingPool(Result):
     shares: Table  # of each system: how much of its score the pool and the judgments cover together
     open_pairs: int | None = None  # of the method next: pairs whose order could still change
     metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.document)
@@ -108,80 +113,156 @@ class JudgingPool(Result):
 
 def pool(
     runs: RunsLike,
-    depth: int | None = None,
     *,
-    judged: Any = None,
+    depth: int | None = None,
     budget: int | None = None,
-    measures: str | Measure | Iterable[str | Measure] | None = None,
-    method: str | None = None,
+    method: PoolMethod | None = None,
     p: float = 0.8,
-    unseen: int = 0,
-    max_grade: float | None = None,
+    measures: Measures | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> JudgingPool:
-    """Which documents to judge, what is worth most first.
+    """Return the documents of runs to judge, the most valuable first. Where judgments exist, ask `Experiment.pool`.
 
-    depth: only the first so many documents of each list. budget: at most so many documents, over all queries.
-    judged: judgments that there are already; their documents, and queries that they lack, are left out.
-    method: `depth`, `rbp`, `interleaved` or `next`; without it `next` where there are judgments and measures, else
-        `depth` where a depth is given, else `rbp`.
-    measures: of the method `next`, nDCG or linear measures; for the others, what the covered shares are of.
-    p: the persistence of RBP, whose weights are the value of a document: summed over the systems that retrieve it and
-        divided by the number of systems, so that all documents of a complete pool add up to 1 per query.
+    depth: use only the first `depth` documents of each list. budget: return at most this many documents, over all
+        queries. One of the two is needed.
+    method: `depth` (by the best rank), `rbp` (by RBP weight) or `interleaved` (each system in turn). The default is
+        `depth` if a depth is given, otherwise `rbp`.
+    p: the persistence of RBP. The value of a document is its RBP weight, averaged over the systems. The values of all
+        documents of a complete pool add up to 1 per query.
+    measures: the measures of the table `shares`, which says how much of a system's score the pool covers. They must
+        have one weight per rank. The default is RBP.
+
+    >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"b": 3, "d": 2, "a": 1}}}
+    >>> pool(runs, depth=1).document
+    ('b', 'a')
     """
-    chosen = _method(method, depth, judged, measures)
-    for what, number in (("depth", depth), ("budget", budget)):
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1):
-            raise CalipersError(f"{what} {number} is not a whole number of at least 1")
-    if not 0 < p < 1:
-        raise CalipersError(f"p={p} is not between 0 and 1")
-    if chosen != "next" and depth is None and budget is None:
-        raise CalipersError("how many documents? give a depth or a budget")
-    read = as_runs(runs)
-    judgments = None if judged is None else as_judgments(judged)
-    warn_user(notes_on_reading(judgments, read), warn)
-    if chosen == "next":
+    if method == "next":
+        raise CalipersError("the method next needs judgments: use Experiment(judgments, runs, measures).pool()")
+    chosen = method or ("rbp" if depth is None else "depth")
+    check_choice("method", chosen, METHODS)
+    opened = tuple(as_runs(runs))
+    weights = linear_weights(f"RBP(p={p:g})" if measures is None else measures) if 0 < p < 1 else {}
+    warn_user(notes_on_reading(None, opened), warn)
+    return _pooled(opened, None, _Wanted(chosen, depth, budget, p), weights, jobs, progress)
+
+
+def pool_of(
+    evaluation: Evaluation,
+    *,
+    depth: int | None = None,
+    budget: int | None = None,
+    method: PoolMethod = "next",
+    p: float = 0.8,
+    unseen: int = 0,
+    max_grade: float | None = None,
+) -> JudgingPool:
+    """Return the unjudged documents of an experiment to judge next, the most valuable first.
+
+    method: `next` returns the documents that could decide most between systems whose order is open, under the measures
+        of the experiment. They must be nDCG or weighted sums; other measures are left out, and a note says so. For
+        `depth`, `rbp` and `interleaved`, and for p, see `calipers.pool`.
+    depth: use only the first `depth` documents of each list. budget: return at most this many documents, over all
+        queries. With the method `next`, the default is 200.
+    unseen, max_grade: for the method `next`, as for `Experiment.ranges`.
+
+    >>> import calipers as cal
+    >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"c": 3, "d": 2, "a": 1}}}
+    >>> cal.Experiment({"q": {"a": 1, "b": 0}}, runs, "nDCG@10", warn=False).pool(budget=1).document
+    ('d',)
+    """
+    check_choice("method", method, METHODS)
+    weights, left_out = _weights_and_others(evaluation)
+    wanted = _Wanted(method, depth, budget, p)
+    known, runs = evaluation.known, evaluation.runs
+    if not runs:
+        raise CalipersError("a pool needs at least one run")
+    notes = (*notes_on_reading(known, runs), *left_out)
+    warn_user(notes, evaluation.warn)
+    if method == "next":
         from calipers.unjudged.next_to_judge import next_pool
 
-        assert judgments is not None
-        return next_pool(judgments, read, measures, depth, budget, unseen, max_grade, jobs, progress)
-    ballots = Ballots.of(read, None, jobs, progress)
+        request = evaluation.of_measures([evaluation.measures[name] for name in weights]).changed(warn=False)
+        found = next_pool(request, depth, budget, unseen, max_grade)
+    else:
+        found = _pooled(runs, known, wanted, weights, evaluation.jobs, evaluation.progress)
+    return replace(found, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The pool that is wanted. Wrong numbers are refused."""
+
+    method: str
+    depth: int | None
+    budget: int | None
+    p: float
+
+    def __post_init__(self) -> None:
+        for what, number in (("depth", self.depth), ("budget", self.budget)):
+            if number is not None:
+                check_whole(what, number)
+        if not 0 < self.p < 1:
+            raise CalipersError(f"p={self.p} is not between 0 and 1")
+        if self.method != "next" and self.depth is None and self.budget is None:
+            raise CalipersError("how many documents? give a depth or a budget")
+
+
+def _pooled(
+    runs: Sequence[Run],
+    judgments: Judgments | None,
+    wanted: _Wanted,
+    weights: Mapping[str, Weights],
+    jobs: int | None,
+    progress: Callable[[int], None] | None,
+) -> JudgingPool:
+    """Return a pool by depth, by RBP weight, or interleaved."""
+    ballots = Ballots.of(runs, None, jobs, progress)
     known = np.zeros(len(ballots), bool)
     if judgments is not None:
         ballots = with_grades(ballots, judgments)
         assert ballots.grade is not None
         known = ~np.isnan(ballots.grade)
-    value = ballots.sum(_weights(p).mean(ballots.rank, ballots.rank)) / len(ballots.runs)
-    inside = np.ones(len(ballots.candidate), bool) if depth is None else ballots.rank <= depth
+    value = ballots.sum(_weights(wanted.p).mean(ballots.rank, ballots.rank)) / len(ballots.runs)
+    inside = np.ones(len(ballots.candidate), bool) if wanted.depth is None else ballots.rank <= wanted.depth
     pooled = np.zeros(len(ballots), bool)
     pooled[ballots.candidate[inside]] = True
-    order = _order(chosen, ballots, value)
+    order = _order(wanted.method, ballots, value)
     order = order[(pooled & ~known)[order]]
-    order = order if budget is None else order[:budget]
+    order = order if wanted.budget is None else order[: wanted.budget]
     taken = known.copy()
     taken[order] = True
     query = np.repeat(np.arange(len(ballots.queries)), np.diff(ballots.offsets))[order]
     return JudgingPool(
-        chosen,
+        wanted.method,
         tuple(ballots.queries[q] for q in query.tolist()),
         tuple(ballots.documents.take(order).texts()),
         value[order],
         ballots.count[order],
-        _shares(ballots, taken, measures, p),
-        metadata={"method": chosen, "depth": depth, "budget": budget, "p": p},
+        _shares(ballots, taken, weights),
+        metadata=dict(vars(wanted)),
     )
 
 
-def _method(method: str | None, depth: int | None, judged: Any, measures: Any) -> str:
-    if method is None:
-        method = "next" if judged is not None and measures is not None else "rbp" if depth is None else "depth"
-    if method not in METHODS:
-        raise CalipersError(f"unknown method '{method}'; expected one of {', '.join(METHODS)}")
-    if method == "next" and judged is None:
-        raise CalipersError("what to judge next depends on what is judged: give judgments")
-    return method
+def _weights_and_others(evaluation: Evaluation) -> tuple[dict[str, Weights], list[str]]:
+    """Return the weights of the ranks under the measures that have them, and a note on the measures that do not."""
+    found, others = {}, []
+    for name, measure in evaluation.measures.items():
+        linear = weighted_sum(measure.form)
+        if linear is None:
+            others.append(name)
+        else:
+            found[name] = linear.weight
+    if not found:
+        raise CalipersError(
+            f"{', '.join(others)}: what to judge next is known for nDCG and linear measures, in which each document "
+            "has a weight of its own. Here the value of a document depends on the grades of others. "
+            "Use nDCG, P, Recall, DCG or RBP"
+        )
+    if not others:
+        return found, []
+    return found, [f"{', '.join(others)} {verb(len(others), 'has', 'have')} no weight for each rank: left out"]
 
 
 def _weights(p: float) -> Weights:
@@ -203,11 +284,10 @@ def _order(method: str, ballots: Ballots, value: Floats) -> Ints:
     return np.lexsort((turn, best))
 
 
-def _shares(ballots: Ballots, taken: NDArray[np.bool_], measures: Any, p: float) -> Table:
-    """Of each system: the weight of its documents that are judged or in the pool, as a share of all of them."""
-    weighed = linear_weights(measures) if measures is not None else {f"RBP(p={p:g})": _weights(p)}
+def _shares(ballots: Ballots, taken: NDArray[np.bool_], weights: Mapping[str, Weights]) -> Table:
+    """Return, for each system, the share of its documents' weight that is judged or in the pool."""
     rows = []
-    for name, weight in weighed.items():
+    for name, weight in weights.items():
         of_ballot = weight.mean(ballots.rank, ballots.rank)
         covered, total = (
             np.bincount(ballots.voter, of_ballot * chosen, len(ballots.runs))
@@ -220,8 +300,8 @@ def _shares(ballots: Ballots, taken: NDArray[np.bool_], measures: Any, p: float)
     return Table(("system", "measure", "share"), tuple(rows))
 
 
-def linear_weights(measures: str | Measure | Iterable[str | Measure]) -> dict[str, Weights]:
-    """The weights of the ranks under linear measures, or shares of one."""
+def linear_weights(measures: Measures) -> dict[str, Weights]:
+    """Return the weights of the ranks under linear measures, or shares of one."""
     found = {}
     for name, measure in parse_all(measures):
         linear = weighted_sum(measure.form)

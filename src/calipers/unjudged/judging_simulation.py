@@ -12,20 +12,20 @@ Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGI
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_whole
+from calipers.checks import check_choice, check_whole
 from calipers.collection.judgments import Judgments
-from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.inputs import notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool
-from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
@@ -36,7 +36,8 @@ from calipers.unjudged.open_lists import OpenLists, UnjudgedRanks, read_open_lis
 from calipers.unjudged.open_scores import OpenScores, scores_of
 from calipers.unjudged.pair_ranges import PairRanges, pair_ranges
 
-WAYS = ("next", "depth", "mtf")
+Way = Literal["next", "depth", "mtf"]
+WAYS: tuple[Way, ...] = get_args(Way)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,37 +82,36 @@ class JudgingSimulation(Result):
 
 
 def simulate_judging(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measure: str | Measure = "nDCG@10",
-    *,
-    ways: Sequence[str] = WAYS,
-    steps: int = 20,
-    budget: int | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
+    evaluation: Evaluation, *, ways: Sequence[Way] = WAYS, steps: int = 20, budget: int | None = None
 ) -> JudgingSimulation:
-    """Hide judgments, give them back in several orders, and see how fast the order of the systems is settled.
+    """Hide judgments, give them back in several orders, and return how fast the order of the systems is settled.
 
-    measure: nDCG or a linear one. steps: how often it is looked at; early on more often. budget: stop after so many
-    judgments; without it, after all.
+    The experiment has one measure, nDCG or a weighted sum. Its scoring options are not used.
+    steps: the number of times that the order is looked at, more often early on.
+    budget: the number of judgments to stop after. The default is all of them.
+
+    >>> import calipers as cal
+    >>> runs = {"x": {"q": {"a": 2, "b": 1}}, "y": {"q": {"b": 2, "a": 1}}}
+    >>> found = simulate_judging(cal.Experiment({"q": {"a": 1, "b": 0}}, runs, "nDCG@10"), steps=2)
+    >>> found.needed()
+    {'next': 2, 'depth': 2, 'mtf': 2}
     """
     check_whole("steps", steps)
     for way in ways:
-        if way not in WAYS:
-            raise CalipersError(f"unknown way to judge '{way}'; expected one of {', '.join(WAYS)}")
-    named = parse_all(measure)
-    if len(named) != 1:
-        raise CalipersError("a simulation is of one measure")
-    known = as_judgments(judgments).by_name()  # orders of judging that tie go by name
-    name, definition = named[0][0], named[0][1].bind(known.pool)
-    read = sorted(as_runs(runs), key=lambda run: run.name)
-    warn_user(notes_on_reading(known, read), warn)
+        check_choice("way to judge", way, WAYS)
+    if len(evaluation.measures) != 1:
+        raise CalipersError(f"a simulation is of one measure, not of {', '.join(evaluation.measures)}")
+    known = evaluation.known.by_name()  # orders of judging that tie go by name
+    ((name, measure),) = evaluation.measures.items()
+    definition = measure.bind(known.pool)
+    read = sorted(evaluation.runs, key=lambda run: run.name)
+    if len(read) < 2:
+        only = f" ({read[0].name})" if read else ""
+        raise CalipersError(f"there is only one system{only}: nothing to compare it with")
+    warn_user(notes_on_reading(known, read), evaluation.warn)
+    progress = evaluation.progress
     weighted_sum_of(name, definition)  # refuses other measures
-    opened, _ = read_open_lists(known, read, ScoringOptions(), jobs)
-    if len(opened.systems) < 2:
-        raise CalipersError(f"there is only one system ({opened.systems[0]}): nothing to compare it with")
+    opened, _ = read_open_lists(known, read, ScoringOptions(), evaluation.jobs)
     world = _World(opened, name, definition)
     total = int(world.found.sum())
     most = total if budget is None else min(budget, total)

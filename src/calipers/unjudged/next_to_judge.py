@@ -12,14 +12,11 @@ Carterette, Allan & Sitaraman, Minimal test collections for retrieval evaluation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.judgments import Judgments
-from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
+from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.linear import weighted_sum
@@ -36,21 +33,10 @@ DEFAULT_BUDGET = 200
 
 
 def next_pool(
-    judged: Judgments,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure] | None,
-    depth: int | None,
-    budget: int | None,
-    unseen: int,
-    max_grade: float | None,
-    jobs: int | None,
-    progress: Callable[[int], None] | None,
+    evaluation: Evaluation, depth: int | None, budget: int | None, unseen: int, max_grade: float | None
 ) -> JudgingPool:
-    """The documents to judge next, what decides most first."""
-    found = ranges(
-        judged, runs, "nDCG@10" if measures is None else measures, unseen=unseen, max_grade=max_grade, jobs=jobs,
-        progress=progress, warn=False,
-    )  # fmt: skip
+    """Return the documents to judge next, the most valuable first. The measures must be weighted sums or shares."""
+    found = ranges(evaluation, unseen=unseen, max_grade=max_grade)
     opened = found.open_scores[found.measures[0]].lists
     rows = np.arange(len(opened.ranks.place))
     if depth is not None:
@@ -74,7 +60,7 @@ def next_pool(
     query = opened.list(one[order]) % opened.shape[1]
     return JudgingPool(
         "next",
-        tuple(judged.queries[q] for q in query.tolist()),
+        tuple(found.queries[q] for q in query.tolist()),
         tuple(opened.names(one[order])),
         value[order],
         np.bincount(code, minlength=len(one))[order],

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from os import cpu_count
 from typing import Any
@@ -225,10 +225,7 @@ def read_open_lists(
     lists = Lists.of(judgments.pool, retrieved)
     systems = tuple(name for name, _ in distinct_names(runs))
     ranks = UnjudgedRanks.of(lists, options.ties)
-
-    def identify() -> tuple[Ints, Ids]:
-        return _numbered_documents(judgments, runs, lists, options)
-
+    identify = partial(_numbered_documents, judgments, tuple(runs), lists, options)
     return OpenLists(judgments, systems, lists, options.ties, ranks, identify, jobs=jobs), retrieved
 
 

@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.checks import Policy, check_policy, check_seed, check_whole
-from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
+from calipers.checks import check_seed, check_whole
 from calipers.collection.mismatch import notes_on_matching
-from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.inputs import depending_on, kind_read, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape
 from calipers.results.messages import notes_about, seen_in
 from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table, as_number
+from calipers.stats.significance import SEED
 from calipers.unjudged.grade_priors import GradeChances, Prior, check_prior, grade_chances
 from calipers.unjudged.open_lists import OpenLists, possible_grades, read_open_lists
 from calipers.unjudged.open_scores import OpenScores, bound_to, range_of
@@ -57,7 +55,8 @@ class Ranges(Result):
     """The ranges of scores. `low`, `score` and `high` have an array of system x query for each measure.
 
     >>> import calipers as cal
-    >>> found = cal.ranges({"q": {"a": 1, "b": 0}}, {"q": {"x": 3, "a": 2, "b": 1}}, ["RR", "nDCG@2"])
+    >>> run = {"q": {"x": 3, "a": 2, "b": 1}}
+    >>> found = cal.Experiment({"q": {"a": 1, "b": 0}}, run, "RR nDCG@2", warn=False).ranges()
     >>> print(found.mean())
     system  measure     low   score    high
     ------  -------  ------  ------  ------
@@ -310,67 +309,72 @@ def _unseen_names() -> Iterable[str]:
 
 
 def ranges(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    evaluation: Evaluation,
     *,
     unseen: int = 0,
     max_grade: float | None = None,
-    like: str | Convention | None = None,
-    ties: str | None = None,
-    depth: int | None = None,
-    empty: Policy | None = None,
-    costs: Costs | None = None,
-    document_groups: GroupsLike | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    refused: dict[str, str] | None = None,
-    warn: bool = True,
     prior: Prior | None = None,
     draws: int = 100,
-    seed: int = 42,
+    seed: int = SEED,
 ) -> Ranges:
-    """Between which values scores lie, whatever the missing judgments say.
+    """Return the smallest and the largest score of each system, over all possible grades of unjudged documents.
 
-    judgments, runs, measures, like and depth: as for `evaluate`.
-    unseen: relevant documents may also be among so many that nobody retrieved.
-    max_grade: the largest grade that an unjudged document may get; without it the largest of the judgments.
-    ties: `average`, `docid`, `docid-ascending` or `input`.
-    empty: what a grading counts that leaves a measure undefined (no relevant document), 0 by default. It must be a
-        number: were such queries skipped, the range of a mean would not be the mean of ranges.
-    costs, document_groups: what documents cost to read, and the groups that they belong to, as in `evaluate`.
-    refused: gets the measures that have no ranges, with the reason; without it they are errors.
-    warn: as for `evaluate`: give the notes as one CalipersWarning.
-    prior: how likely the grades of unjudged documents are: {grade: probability}, `pool` (their shares among the judged
-        documents of the query) or `run` (their shares among the run's judged documents at similar ranks). Tables then
-        have expected scores; `draws` and `seed` are for what is simulated.
+    unseen: the number of documents per query that nobody retrieved, and that may be relevant, too.
+    max_grade: the largest grade that an unjudged document may get. The default is the largest grade in the judgments.
+    prior: probabilities of the grades of unjudged documents: {grade: probability}, `pool` (the shares of the grades
+        among the judged documents of the query) or `run` (the shares among the run's judged documents at similar
+        ranks). The tables then have expected scores, too. `draws` and `seed` are for what is simulated.
 
-    Ranges are exact for weighted sums (P, DCG, RBP, ...), RR, ERR, Success, HIT, nDCG, AP, Recall and F. For all other
-    measures, every grading of a list is tried where it has at most 20,000; longer lists are refused. A range is
-    over gradings of all unjudged documents, so that the score of a measure that leaves unjudged documents out, such as
-    bpref, may lie outside of it.
+    Of the options of the experiment, `ties` must be `average`, `docid`, `docid-ascending` or `input`, and `empty` must
+    be a number: if undefined queries were skipped, the range of a mean would not be the mean of the ranges.
 
-    >>> found = ranges({"q": {"a": 1}}, {"q": {"x": 2, "a": 1}}, ["AP"])
+    Ranges are exact for weighted sums (P, DCG, RBP, ...), RR, ERR, Success, HIT, nDCG, AP, Recall and F. For other
+    measures, all gradings of a list are tried if there are at most 20,000; longer lists are refused. A range is over
+    gradings of all unjudged documents. The score of a measure that ignores unjudged documents, such as bpref, may
+    therefore lie outside its range.
+
+    >>> import calipers as cal
+    >>> found = cal.Experiment({"q": {"a": 1}}, {"q": {"x": 2, "a": 1}}, "AP", warn=False).ranges()
     >>> found.low["AP"], found.score["AP"], found.high["AP"]
     (array([[0.5]]), array([[0.5]]), array([[1.]]))
     """
-    rules = convention(like)
-    options = _options(rules, ties, depth, empty)
-    named = parse_all(measures, options.measure_defaults)
-    if kind_read(measure for _, measure in named) != "grades":
-        raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
-    check_whole("unseen", unseen, 0)
-    prior = None if prior is None else check_prior(prior)
+    return _ranges(evaluation, unseen, max_grade, _prior(prior, draws, seed), None)
+
+
+def ranges_where_known(evaluation: Evaluation) -> tuple[Ranges, dict[str, str]]:
+    """Return the ranges of the measures that have ranges, and for each other measure the reason why it has none."""
+    refused: dict[str, str] = {}
+    return _ranges(evaluation, 0, None, None, refused), refused
+
+
+def _prior(prior: Prior | None, draws: int, seed: int) -> tuple[Prior, int, int] | None:
+    checked = None if prior is None else check_prior(prior)
     check_whole("draws", draws, 2)
     check_seed(seed)
-    known = rules.judgments(as_judgments(judgments))
+    return None if checked is None else (checked, draws, seed)
+
+
+def _ranges(
+    evaluation: Evaluation,
+    unseen: int,
+    max_grade: float | None,
+    prior: tuple[Prior, int, int] | None,
+    refused: dict[str, str] | None,
+) -> Ranges:
+    """Return the ranges. refused: gets the measures without ranges; if it is None, they are errors."""
+    options = _options(evaluation.options)
+    if kind_read(evaluation.measures.values()) != "grades":
+        raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
+    check_whole("unseen", unseen, 0)
+    known, facts = evaluation.known, evaluation.facts
     grades = possible_grades(known, max_grade)
-    systems = [*rules.runs(as_runs(runs))]
-    facts = DocumentFacts.read(costs, document_groups)
+    if not evaluation.runs:
+        raise CalipersError("ranges need at least one run")
+    systems = [*options.like.runs(evaluation.runs)]
     if facts is not None:
-        depending_on(facts, dict(named))
+        depending_on(facts, evaluation.measures)
         known = facts.added_to(known)
-    opened, retrieved = read_open_lists(known, systems, options, jobs, progress)
+    opened, retrieved = read_open_lists(known, systems, options, evaluation.jobs, evaluation.progress)
     if facts is not None:
         opened = opened.with_facts(facts)
     coverage = Coverage.blank(*opened.shape)
@@ -382,10 +386,11 @@ def ranges(
         *lacking,
         *notes_about(seen_in(coverage, systems), options.ties),
     )
-    warn_user(notes, warn)
-    given = None if prior is None else RandomGrading(prior, grade_chances(prior, opened, grades), draws, seed)
-    found = _of_lists(opened, dict(named), grades, unseen, options, notes, refused)
-    return replace(found, random_grades=given)
+    warn_user(notes, evaluation.warn)
+    found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
+    if prior is None:
+        return found
+    return replace(found, random_grades=RandomGrading(prior[0], grade_chances(prior[0], opened, grades), *prior[1:]))
 
 
 def _of_lists(
@@ -427,23 +432,34 @@ def _of_lists(
     )
 
 
-def _options(rules: Convention, ties: str | None, depth: int | None, empty: Policy | None) -> ScoringOptions:
-    """Return the scoring options. Those for which no ranges are known are refused."""
-    options = ScoringOptions(
-        like=rules,
-        ties=ties,
-        depth=depth,
-        empty=check_policy("empty", rules.empty if empty is None else empty),
-        missing=0.0 if rules.missing == "skip" else None,
-    )
-    if options.ties in ("best", "worst"):
+def _options(given: ScoringOptions) -> ScoringOptions:
+    """Return the scoring options of an experiment. Refuse options for which no ranges are known."""
+    if given.ties in ("best", "worst"):
         raise CalipersError(
-            f"ties={options.ties} has no ranges: the order inside ties would depend on the grades; "
+            f"ties={given.ties} has no ranges: the order inside ties would depend on the grades; "
             "use average, docid or input"
         )
-    if isinstance(options.empty, str):
+    if given.condensed:
         raise CalipersError(
-            f"empty={options.empty} has no ranges: were undefined queries left out, the range of a mean would not be "
-            "the mean of the ranges; give a number"
+            "lists are condensed: once judged, a document would come back into them, for which no ranges are known"
         )
-    return options
+    if isinstance(given.empty_plain, str):
+        raise CalipersError(
+            f"empty={given.empty_plain} has no ranges: if undefined queries were left out, the range of a mean would "
+            "not be the mean of the ranges; give a number"
+        )
+    by_convention = given.missing == given.like.missing
+    if isinstance(given.missing, str) and not by_convention:
+        raise CalipersError(
+            f"missing={given.missing} has no ranges: if missing queries were left out, the range of a mean would not "
+            "be the mean of the ranges; give a number"
+        )
+    return ScoringOptions(
+        like=given.like,
+        ties=given.ties,
+        depth=given.depth,
+        empty=given.empty_plain,
+        missing=0.0 if given.missing == "skip" else given.missing,
+        degenerate=given.degenerate,
+        precision=given.precision,
+    )

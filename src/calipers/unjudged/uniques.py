@@ -9,7 +9,7 @@ Zobel, How reliable are the results of large-scale information retrieval experim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from calipers.checks import check_whole
 from calipers.collection.run_names import distinct_names
-from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, in_batches, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.inputs import in_batches, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import score_lists
 from calipers.lists import Floats, Ints, Lists, Pool
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
 from calipers.plurals import counted
@@ -93,37 +92,33 @@ class Uniques(Result):
 
 
 def leave_out_uniques(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
-    *,
-    groups: Mapping[str, str] | None = None,
-    depth: int | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
+    evaluation: Evaluation, *, groups: Mapping[str, str] | None = None, depth: int | None = None
 ) -> Uniques:
     """Score each run without the judgments of documents that only it, or only its group, retrieves.
 
-    groups: the group of each system by name; a system without one is its own group.
-    depth: a document counts as found by a run that has it among so many first ones, as where pools were so deep.
+    The scoring options of the experiment are not used.
+    groups: {system: group}. A system without a group is its own group.
+    depth: the depth of the pools. A document counts as found by a run if it is among the run's first `depth` documents.
 
+    >>> import calipers as cal
     >>> runs = {"x": {"q": {"a": 2, "b": 1}}, "y": {"q": {"b": 2, "c": 1}}}
-    >>> print(leave_out_uniques({"q": {"a": 1, "b": 1}}, runs, ["P@1"]).table().to_csv(), end="")
+    >>> exp = cal.Experiment({"q": {"a": 1, "b": 1}}, runs, "P@1")
+    >>> print(leave_out_uniques(exp).to_csv(), end="")
     system,group,measure,score,without_run,loss_run,without_group,loss_group,uniques,relevant_uniques,group_uniques
     x,x,P@1,1.0,0.0,1.0,0.0,1.0,1,1,1
     y,y,P@1,1.0,1.0,0.0,1.0,0.0,0,0,0
     """
     if depth is not None:
         check_whole("depth", depth)
-    known = as_judgments(judgments)
-    systems = as_runs(runs)
-    warn_user(notes_on_reading(known, systems), warn)
+    known, systems = evaluation.known, evaluation.runs
+    if not systems:
+        raise CalipersError("there is no run to evaluate")
+    warn_user(notes_on_reading(known, systems), evaluation.warn)
     found = []
-    for batch in in_batches(systems, known, jobs=jobs):
+    for batch in in_batches(systems, known, jobs=evaluation.jobs):
         found += batch
-        if progress:
-            progress(len(batch))
+        if evaluation.progress:
+            evaluation.progress(len(batch))
     names = tuple(name for name, _ in distinct_names(systems))
     unknown = sorted(set(groups or {}) - set(names))
     if groups is not None and len(unknown) == len(groups):
@@ -131,7 +126,7 @@ def leave_out_uniques(
     of_group = [(groups or {}).get(name, name) for name in names]
     number = {group: i for i, group in enumerate(dict.fromkeys(of_group))}
     group = np.array([number[each] for each in of_group])
-    bound = {name: measure.bind(known.pool) for name, measure in parse_all(measures)}
+    bound = {name: measure.bind(known.pool) for name, measure in evaluation.measures.items()}
     by_run, by_group = _only(found, np.arange(len(found)), len(known), depth), _only(found, group, len(known), depth)
     relevant = known.pool.grade >= 1
     shape = (len(bound), len(found))

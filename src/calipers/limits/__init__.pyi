@@ -1,0 +1,13 @@
+from calipers.limits.full_from_sampled import FullEstimates as FullEstimates
+from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks
+from calipers.limits.full_from_sampled import estimate_full as estimate_full
+from calipers.limits.pool_bounds import Bounds as Bounds
+from calipers.limits.pool_bounds import bounds as bounds
+from calipers.limits.pool_bounds import bounds_of as bounds_of
+from calipers.limits.pool_bounds import depth_for_residual as depth_for_residual
+from calipers.limits.query_types import QueryTypes as QueryTypes
+from calipers.limits.query_types import Thresholds as Thresholds
+from calipers.limits.query_types import queries as queries
+from calipers.limits.query_types import query_types as query_types
+from calipers.limits.sampled_candidates import SampledScores as SampledScores
+from calipers.limits.sampled_candidates import sampled as sampled
