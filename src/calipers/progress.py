@@ -9,6 +9,7 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
+_shown: list[Any] = []  # the bar on the screen: one at a time
 WAIT = 1.0  # seconds before a bar appears: what is quicker needs none
 
 
@@ -31,8 +32,9 @@ def progress_bar(total: int, what: str = "runs") -> Iterator[Callable[[int], Non
         count += done
         if make is None or total < 2:
             return
-        if bar is None and monotonic() - start > WAIT:
+        if bar is None and not _shown and monotonic() - start > WAIT:
             bar = make(total, what)
+            _shown.append(bar)
         if bar is not None:
             bar.show(count)
 
@@ -40,6 +42,7 @@ def progress_bar(total: int, what: str = "runs") -> Iterator[Callable[[int], Non
         yield advance
     finally:
         if bar is not None:
+            _shown.remove(bar)
             bar.close()
 
 

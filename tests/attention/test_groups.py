@@ -176,7 +176,7 @@ def test_what_is_refused() -> None:
         cal.parse("V2(AWRF)")
     with pytest.raises(cal.CalipersError, match="there are no groups of documents"):
         cal.evaluate(qrels, run, "AWRF", document_groups={})
-    with pytest.raises(cal.CalipersError, match="unknown target 'fair'"):
+    with pytest.raises(cal.CalipersError, match="target=fair of 'AWRF' is not one of relevant"):
         cal.parse("AWRF(target=fair)")
 
 

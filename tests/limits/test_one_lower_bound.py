@@ -11,8 +11,9 @@ import pytest
 
 import calipers as cal
 from calipers.limits.query_types import query_types
+from calipers.measures.parameters import REQUIRED
 from calipers.measures.populations import DEFAULT_POPULATION
-from calipers.measures.registry import NEEDED, declared
+from calipers.measures.registry import declared
 from calipers.metaevaluation.measure_study import Choices, meta_evaluate
 from calipers.text import AnswerJudgments, Document, TextCollection
 from calipers.text.answer_retrieval import retrieval_scores
@@ -38,7 +39,7 @@ def measures() -> Iterator[str]:
             continue
         if "cutoff" in declaration.defaults:
             yield repr(found @ 3)
-        if declaration.defaults.get("cutoff", NEEDED) is None:
+        if declaration.defaults.get("cutoff", REQUIRED) is None:
             yield declaration.example.partition("@")[0]
         if "cutoff" not in declaration.defaults:
             yield declaration.example

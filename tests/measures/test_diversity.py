@@ -471,12 +471,12 @@ def test_a_path_is_read_as_the_measures_want(files: Path) -> None:
         (lambda f: cal.SubtopicJudgments.from_subtopics({"q": VECTOR}, {"r": {}}), "has no probabilities"),
         (lambda f: cal.SubtopicJudgments.from_subtopics({"q": VECTOR}, {"q": {"1": 2}}), "not a probability"),
         (lambda f: cal.read_subtopics(f / "diversity.qrels", probabilities=f / "a.run"), "expected 3 fields"),
-        (lambda f: cal.parse("ERR-IA(alpha=2)@5"), "alpha=2 is not between 0 and 1"),
+        (lambda f: cal.parse("ERR-IA(alpha=2)@5"), "alpha=2 of 'ERR-IA' is not a number from 0 to 1"),
         (lambda f: cal.parse("NRBP(beta=1)"), "beta=1"),
         (lambda f: cal.parse("D#-nDCG(gamma=-1)@5"), "gamma=-1"),
-        (lambda f: cal.parse("ERR-IA(rel=0)@5"), "must be above 0"),
+        (lambda f: cal.parse("ERR-IA(rel=0)@5"), "rel=0 of 'ERR-IA' is not a number above 0"),
         (lambda f: cal.parse("alpha-DCG(norm=perfect,alpha=0)"), "needs an alpha above 0"),
-        (lambda f: cal.parse("alpha-DCG(norm=best)@5"), "norm=best of 'alpha-DCG' is not perfect"),
+        (lambda f: cal.parse("alpha-DCG(norm=best)@5"), "norm=best of 'alpha-DCG' is not one of perfect"),
     ],
 )
 def test_bad_input(files: Path, call: Callable[[Path], Any], words: str) -> None:

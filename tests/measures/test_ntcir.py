@@ -206,7 +206,7 @@ def test_forms_by_subtopic(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [("Q(beta=-1)", "at least 0"), ("Q(norm=k)@3", "R, min"), ("NCU(stop=never)", "uniform, graded, rank"),
-     ("NCU(stop=rank,gamma=0)", "above 0"), ("D#-Q(gamma=2)", "between 0 and 1"), ("D-Q(rel=0)", "above 0"),
+     ("NCU(stop=rank,gamma=0)", "above 0"), ("D#-Q(gamma=2)", "from 0 to 1"), ("D-Q(rel=0)", "above 0"),
      ("D-NCU(stop=never)", "uniform, graded, rank")],
 )  # fmt: skip
 def test_bad_parameters(name: str, words: str) -> None:

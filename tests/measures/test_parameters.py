@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
@@ -9,8 +11,8 @@ import pytest
 import calipers as cal
 from calipers.axioms.cards import citation_of, measure_card
 from calipers.measures.grammar import parse_all
-from calipers.measures.parameters import PARAMETERS, parameters_of
-from calipers.measures.registry import NEEDED, Declaration, Measure, Reads, declared
+from calipers.measures.parameters import REQUIRED, Parameter, ParameterType
+from calipers.measures.registry import Declaration, Measure, Reads, declared
 from calipers.text.measure_names import text_measures
 
 EVERY = [each for reads in get_args(Reads) for each in declared(reads)]
@@ -18,29 +20,44 @@ NEEDS = {"cutoff": 10, "of": cal.parse("AP"), "recall": 0.5, "multiple": 1.0}
 
 
 def built(declaration: Declaration, **given: Any) -> Measure:
-    needed = {name: NEEDS[name] for name, default in declaration.defaults.items() if default is NEEDED}
+    needed = {name: NEEDS[name] for name, default in declaration.defaults.items() if default is REQUIRED}
     needed |= {"cutoff": 10} if "cutoff" in declaration.defaults and "cutoff" not in given else {}
     return Measure.of(declaration, {**needed, **given})
 
 
 @pytest.mark.parametrize("declaration", EVERY, ids=lambda each: each.name)
-def test_words_of_parameters_are_taken_and_others_refused(declaration: Declaration) -> None:
-    for name, _, choices, meaning in parameters_of(declaration):
-        assert meaning, name
-        assert choices, name
-        known = PARAMETERS.get(f"{declaration.name}.{name}") or PARAMETERS[name]
-        for word in known.words:
-            built(declaration, **{name: {"True": True, "False": False}.get(word, word)})
-        if known.words:
-            with pytest.raises(cal.CalipersError):
-                built(declaration, **{name: "nonsense"})
+def test_every_parameter_has_a_type_and_a_sentence(declaration: Declaration) -> None:
+    for name, parameter in declaration.parameters.items():
+        assert parameter.type in get_args(ParameterType), name
+        assert parameter.type != "any", name
+        assert parameter.meaning.endswith("."), name
+        assert parameter.takes, name
+        assert parameter.choices or parameter.type != "word", name
 
 
-def test_no_parameter_is_described_that_no_measure_has() -> None:
-    names = {(each.name, name) for each in EVERY for name in each.defaults}
-    for described in PARAMETERS:
-        measure, dot, name = described.rpartition(".")
-        assert any(name == known and (not dot or measure == of) for of, known in names), described
+@pytest.mark.parametrize("declaration", EVERY, ids=lambda each: each.name)
+def test_parameters_take_their_choices_and_refuse_other_values(declaration: Declaration) -> None:
+    for name, parameter in declaration.parameters.items():
+        for choice in parameter.choices:
+            built(declaration, **{name: choice})
+        with pytest.raises(cal.CalipersError, match=rf"{name}|{name.title()}|unknown (gain|discount|population)"):
+            built(declaration, **{name: "nonsense"})
+        if parameter.type in ("number", "whole number"):
+            for beyond in outside(parameter):
+                with pytest.raises(cal.CalipersError, match=rf"^{name}=\S+ of '{re.escape(declaration.name)}' is not "):
+                    built(declaration, **{name: beyond})
+
+
+def outside(parameter: Parameter) -> Iterator[float]:
+    """Yield the numbers just outside the range of a parameter."""
+    if parameter.least is not None:
+        yield parameter.least - 1
+    if parameter.above is not None:
+        yield parameter.above
+    if parameter.most is not None:
+        yield parameter.most * 2
+    if parameter.below is not None:
+        yield parameter.below
 
 
 @pytest.mark.parametrize("declaration", EVERY, ids=lambda each: each.name)
@@ -64,7 +81,7 @@ def test_every_card_cites_whole_references() -> None:
 
 def test_a_card_has_parameters_and_other_names() -> None:
     card = str(measure_card("nDCG"))
-    assert "| gain | linear | linear, exp, a table as {1:3,2:9} | what a grade is worth: the grade, or 2^grade " in card
+    assert "| gain | linear | linear, exp, a table such as {1:3,2:9} | The gain of a grade: the grade " in card
     assert "- **Other names:** ndcg_burges (gain=exp), meanndcg (averaged=cutoffs), msndcg, ndcg, ndcg_cut_K" in card
     assert "alpha-nDCG@k = alpha-DCG@k / " in str(measure_card("alpha-nDCG@5"))
 

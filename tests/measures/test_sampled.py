@@ -159,7 +159,7 @@ def test_files_and_the_command_line(tmp_path: Path) -> None:
         cal.evaluate(cal.Judgments.from_dict({"q": {"a": 1}}), {"q": {"a": 1}}, "xinfAP")
     with pytest.raises(CalipersError, match="ask for them apart"):
         cal.evaluate(TRUTH, RUN, ["xinfAP", "AP"])
-    with pytest.raises(CalipersError, match="must be above 0"):
+    with pytest.raises(CalipersError, match="rel=0 of 'xinfAP' is not a number above 0"):
         cal.parse("xinfAP(rel=0)")
 
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers.collection.judgments import Judgments
 from calipers.collection.simulate import simulate
-from calipers.conventions.profile import base
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation.options import ScoringOptions
 from calipers.measures.forms.base import deepest
@@ -21,7 +20,7 @@ from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
 from calipers.spark.failures import translated
 from calipers.spark.paired_sums import SummedDifferences, Sums
-from calipers.spark.worker import JUDGMENTS, Shipped, Task
+from calipers.spark.worker import JUDGMENTS, Task
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import Settings, _student
 from conftest import Require
@@ -40,7 +39,7 @@ def task_for(judgments, systems, measures, **options):
     bound = {name: parse(name, rules.defaults).bind(known.pool) for name in measures}
     return Task(
         systems=tuple(systems),
-        measures={name: Shipped(base(measure), measure.form) for name, measure in bound.items()},
+        measures=bound,
         options=scoring,
         buckets=options.pop("buckets", 1),
         largest_list=options.pop("largest_list", 10**6),

@@ -14,7 +14,6 @@ from calipers.axioms.verdicts import NINE, Properties, examine
 from calipers.measures.dialects import trec_names
 from calipers.measures.forms.base import OPAQUE, Form, number
 from calipers.measures.grammar import parse
-from calipers.measures.parameters import parameters_of
 from calipers.measures.registry import Declaration, Measure, look_up, other_names
 from calipers.results.tables import Table
 
@@ -109,7 +108,11 @@ def measure_card(measure: Examined) -> Card:
 
 def _names(declaration: Declaration) -> dict[str, Any]:
     aliases = dict.fromkeys([*other_names(declaration), *trec_names(declaration.name)])
-    return {"parameters": tuple(parameters_of(declaration)), "aliases": tuple(aliases)}
+    rows = (
+        (name, parameter.default_in_words, parameter.takes, parameter.meaning)
+        for name, parameter in declaration.parameters.items()
+    )
+    return {"parameters": tuple(rows), "aliases": tuple(aliases)}
 
 
 def _of_other_judgments(name: str) -> Card | None:

@@ -17,7 +17,8 @@ from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
 from calipers.measures.gains import Worth
 from calipers.measures.grammar import parse_all
-from calipers.measures.registry import NEEDED, Declaration, Measure
+from calipers.measures.parameters import REQUIRED
+from calipers.measures.registry import Declaration, Measure
 from calipers.plurals import counted
 from calipers.record import Record, values_of
 
@@ -117,7 +118,7 @@ def subject_of(examined: Examined) -> Subject:
     if isinstance(examined, Measure):
         return Subject(repr(examined), _bound(examined), examined.cutoff)
     if isinstance(examined, Declaration):
-        needed = {"cutoff": 1} if examined.defaults.get("cutoff") is NEEDED else {}
+        needed = {"cutoff": 1} if examined.defaults.get("cutoff") is REQUIRED else {}
         return Subject(examined.name, _bound(Measure.of(examined, needed)))
     if isinstance(examined, Form):
         return Subject(type(examined).__name__, examined)

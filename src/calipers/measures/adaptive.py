@@ -14,24 +14,24 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.browsing import Patient
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.gains import Value
-from calipers.measures.registry import LARGEST, measure
-from calipers.measures.user_models import LARGEST_TARGET, check_ranks, worth_of
+from calipers.measures.parameters import GAIN_OR_BINARY, MAX_GRADE, REL
+from calipers.measures.registry import measure
+from calipers.measures.user_models import RANKS, TARGET, worth_of
 from calipers.record import Record
 
 
-@measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
+@measure(
+    "INST", T=TARGET.changed(above=None, least=0.5), rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE, ranks=RANKS
+)
 def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None) -> Form:
     """INSQ for a reader who expects T relevant documents and goes on longer until they are found."""
-    if not 0.5 <= T <= LARGEST_TARGET:
-        raise CalipersError(f"T={T} of 'INST' is not at least 0.5 and at most {LARGEST_TARGET:g}")
     value = worth_of(rel, gain, max_grade)
-    return Worthy(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
+    return Worthy(Deterministic(Adaptive(float(T), value, ranks)), value)
 
 
 class Adaptive(Record):

@@ -14,34 +14,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.gains import LinearGain
 from calipers.measures.levels import AtLeast
+from calipers.measures.parameters import PERSISTENCE, REL, TOP_K, Parameter
 from calipers.measures.registry import measure
 from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEEPEST = 1_000_000  # ranks that an overlap is added up for
+DEEPEST = 1_000_000  # ranks for which an overlap is added up
+OVERLAP_PERSISTENCE = PERSISTENCE.by_default(0.95).changed(least=None, above=0)
+NORMALIZE = Parameter("Divide by the overlap of the ideal ranking with itself.", "flag", True)
+OVERLAP_DEPTH = Parameter(
+    "The number of ranks for which the overlap counts, 1,000 in the script of the authors. 0 means the longer of the "
+    "list and the ideal ranking, as in ir_measures.",
+    "whole number", 1000, least=0, most=DEEPEST,
+)  # fmt: skip
 
 
-@measure("Compat", p=0.95, normalize=True, depth=1000, at="depth")
+@measure("Compat", p=OVERLAP_PERSISTENCE, normalize=NORMALIZE, depth=OVERLAP_DEPTH, at="depth")
 def compatibility(p: float, normalize: bool, depth: int) -> Form:
     """Rank-biased overlap with the nearest ideal ranking: by grade, then as the list has it."""
-    # depth: 1,000 in the authors' own script; 0, the longer of the list and the ideal one, in ir_measures.
-    if not 0 < p < 1:
-        raise CalipersError(f"p={p} of 'Compat' is not between 0 and 1")
-    if not isinstance(depth, int) or not 0 <= depth <= DEEPEST:
-        raise CalipersError(f"depth={depth} of 'Compat' is not a whole number from 0 to {DEEPEST:,}")
     return Worthy(Deterministic(OverlapWithIdeal(p, normalize, depth)), LinearGain())
 
 
-@measure("Accuracy", cutoff=None, rel=1)
+@measure("Accuracy", cutoff=TOP_K, rel=REL)
 def accuracy(cutoff: int | None, rel: float) -> Form:
     """How likely a retrieved relevant document stands above a retrieved one that is not relevant or not judged."""
     return Pairwise(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel), cutoff)

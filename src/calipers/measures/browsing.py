@@ -40,16 +40,36 @@ from calipers.measures.forms.browsing import (
     FadingReader,
     Foraging,
     SatisfiedReader,
-    above_zero,
     browsing_model,
-    ranks_read,
     read,
 )
-from calipers.measures.registry import LARGEST, NEEDED, Measure, measure
-from calipers.measures.user_models import worth_of
+from calipers.measures.parameters import GAIN_OR_BINARY, MAX_GRADE, PERSISTENCE, REL, TOP_K, Parameter
+from calipers.measures.registry import Declaration, Measure, measure
+from calipers.measures.user_models import TARGET, worth_of
 from calipers.measures.weights import DISCOUNTS, FLAT, Geometric, InverseSquare, PowerSteps, Weights
 
-DEPTH = 1000  # ranks that a reader is followed down, as in cwl_eval
+DEPTH = 1000  # ranks that are followed by default, as in cwl_eval
+FOLLOWED = TOP_K.changed(most=MOST_RANKS)
+READER = Parameter("The measure with the reader.", "measure").required
+READER_DEPTH = Parameter(
+    "The number of ranks that the reader is followed.", "whole number", DEPTH, least=1, most=MOST_RANKS
+)
+GAIN_WANTED = Parameter("The gain that the reader wants.", "number", 2)
+COST_LIMIT = Parameter(
+    "The cost that ends the search, written after the @. Without costs of documents, it is a number of documents.",
+    "number", 10, above=0,
+)  # fmt: skip
+GAIN_SHIFT = Parameter("How much T changes with the gain of each document above the median.", "number", 0)
+COST_SHIFT = Parameter("How much K changes with the gain of each document above the median.", "number", 0)
+MEDIAN = Parameter("The gain that changes neither T nor K.", "number", 0.5)
+RATE_WANTED = Parameter("The rate of gain per cost that the reader expects.", "number", 0.2)
+STOPPING = Parameter("How early the reader stops, independent of what was found.", "number", 0.9, least=0)
+GAIN_STRICTNESS = Parameter("How strictly the reader wants the gain T. 0 means not at all.", "number", 10, least=0)
+RATE_STRICTNESS = Parameter("How strictly the reader expects the rate A. 0 means not at all.", "number", 10, least=0)
+POWER = Parameter("The value of i documents is i^beta.", "number", 0.5, above=0, most=1)
+RATE = Parameter("The rate at which the value of further documents decreases.", "number", 0.1, above=0)
+HALFLIFE = Parameter("The cost after which attention halves, for example in seconds.", "number", 224, above=0)
+TEXT_LENGTH = Parameter("The cost after which attention is 0, for example in characters.", "number", 1000, above=0)
 
 
 def browser_of(measure: Measure) -> Browser:
@@ -62,119 +82,121 @@ def browser_of(measure: Measure) -> Browser:
     return found
 
 
-def _reading(name: str, sentence: str) -> None:
+def _reading(name: str, sentence: str) -> Declaration:
     def build(of: Measure, depth: int) -> Form:
-        return read(browser_of(of), name, ranks_read(depth, name))
+        return read(browser_of(of), name, depth)
 
     build.__doc__ = sentence
     build.__module__ = __name__
-    measure(name, example=f"{name}(RBP)", of=NEEDED, depth=DEPTH)(build)
+    return measure(name, example=f"{name}(RBP)", of=READER, depth=READER_DEPTH)(build)
 
 
-_reading("EU", "Expected utility: what the reader of a measure gains per document that is looked at.")
-_reading("ETU", "Expected total utility: what the reader of a measure gains in all.")
-_reading("EC", "Expected cost: what the reader of a measure spends per document that is looked at.")
-_reading("ETC", "Expected total cost: what the reader of a measure spends in all.")
-_reading("ED", "Expected depth: how many documents the reader of a measure looks at.")
+EU = _reading("EU", "Expected utility: what the reader of a measure gains per document that is looked at.")
+ETU = _reading("ETU", "Expected total utility: what the reader of a measure gains in all.")
+EC = _reading("EC", "Expected cost: what the reader of a measure spends per document that is looked at.")
+ETC = _reading("ETC", "Expected total cost: what the reader of a measure spends in all.")
+ED = _reading("ED", "Expected depth: how many documents the reader of a measure looks at.")
 
 
-@measure("BPM", at="K", T=1, K=10, hb=0, hc=0, median=0.5, rel=1, gain=None, max_grade=LARGEST)
+@measure(
+    "BPM",
+    at="K",
+    T=GAIN_WANTED.changed(default=1, above=0),
+    K=COST_LIMIT,
+    hb=GAIN_SHIFT,
+    hc=COST_SHIFT,
+    median=MEDIAN,
+    rel=REL,
+    gain=GAIN_OR_BINARY,
+    max_grade=MAX_GRADE,
+)
 def bejeweled_player(
     T: float, K: float, hb: float, hc: float, median: float, rel: float, gain: Any, max_grade: float | None
 ) -> Form:
     """The gain per document of a reader who stops once T is gained or K is spent; hb and hc move both on the way."""
-    limits = above_zero(T, "BPM", "T"), above_zero(K, "BPM", "K")
-    return read(Bejeweled(worth_of(rel, gain, max_grade), *limits, float(hb), float(hc), float(median)), "EU", DEPTH)
+    value = worth_of(rel, gain, max_grade)
+    return read(Bejeweled(value, float(T), float(K), float(hb), float(hc), float(median)), "EU", DEPTH)
 
 
-@measure("NERR8", cutoff=NEEDED, rel=1, gain=None, max_grade=LARGEST)
+@measure("NERR8", cutoff=FOLLOWED.required, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_flat(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a reader of at most k documents who stops where one satisfies."""
-    return read(SatisfiedReader(worth_of(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", _deep(cutoff))
+    return read(SatisfiedReader(worth_of(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", cutoff)
 
 
-@measure("NERR9", cutoff=NEEDED, rel=1, gain=None, max_grade=LARGEST)
+@measure("NERR9", cutoff=FOLLOWED.required, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who also tires as one over the rank, as the reader of ERR does."""
-    return read(SatisfiedReader(worth_of(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", _deep(cutoff))
+    return read(SatisfiedReader(worth_of(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", cutoff)
 
 
-@measure("NERR10", p=0.9, rel=1, gain=None, max_grade=LARGEST)
+@measure("NERR10", p=PERSISTENCE.by_default(0.9), rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_persistent(p: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who goes on with probability p where a document does not satisfy, as in RBP."""
-    if not 0 <= p < 1:
-        raise CalipersError(f"p={p} of 'NERR10' is not a probability below 1")
     return read(SatisfiedReader(worth_of(rel, gain, max_grade), Weights(Geometric(p))), "EU", DEPTH)
 
 
-@measure("NERR11", T=1, rel=1, gain=None, max_grade=LARGEST)
+@measure("NERR11", T=TARGET, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_patient(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who goes on as that of INSQ where a document does not satisfy."""
-    weights = Weights(InverseSquare(above_zero(T, "NERR11", "T")))
+    weights = Weights(InverseSquare(float(T)))
     return read(SatisfiedReader(worth_of(rel, gain, max_grade), weights), "EU", DEPTH)
 
 
-@measure("IFT-C1", T=2, b1=0.9, R1=10, rel=1, gain=None, max_grade=LARGEST)
+@measure("IFT-C1", T=GAIN_WANTED, b1=STOPPING, R1=GAIN_STRICTNESS, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def foraging_goal(T: float, b1: float, R1: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a forager who stops the more surely the nearer the gain is to T."""
-    return read(Foraging(worth_of(rel, gain, max_grade), goal=_three("IFT-C1", T=T, b1=b1, R1=R1)), "EU", DEPTH)
+    return read(Foraging(worth_of(rel, gain, max_grade), goal=(float(T), float(b1), float(R1))), "EU", DEPTH)
 
 
-@measure("IFT-C2", A=0.2, b2=0.9, R2=10, rel=1, gain=None, max_grade=LARGEST)
+@measure("IFT-C2", A=RATE_WANTED, b2=STOPPING, R2=RATE_STRICTNESS, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def foraging_rate(A: float, b2: float, R2: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a forager who goes on while the rate of gain by cost is above A."""
-    return read(Foraging(worth_of(rel, gain, max_grade), rate=_three("IFT-C2", A=A, b2=b2, R2=R2)), "EU", DEPTH)
+    return read(Foraging(worth_of(rel, gain, max_grade), rate=(float(A), float(b2), float(R2))), "EU", DEPTH)
 
 
-@measure("IFT-C1-C2", T=2, b1=0.9, R1=10, A=0.2, b2=0.9, R2=10, rel=1, gain=None, max_grade=LARGEST)
+@measure(
+    "IFT-C1-C2",
+    T=GAIN_WANTED,
+    b1=STOPPING,
+    R1=GAIN_STRICTNESS,
+    A=RATE_WANTED,
+    b2=STOPPING,
+    R2=RATE_STRICTNESS,
+    rel=REL,
+    gain=GAIN_OR_BINARY,
+    max_grade=MAX_GRADE,
+)
 def foraging(
     T: float, b1: float, R1: float, A: float, b2: float, R2: float, rel: float, gain: Any, max_grade: float | None
 ) -> Form:
     """The gain per document of a forager with both a goal T of gain and a rate A of gain by cost."""
-    goal, rate = _three("IFT-C1-C2", T=T, b1=b1, R1=R1), _three("IFT-C1-C2", A=A, b2=b2, R2=R2)
+    goal, rate = (float(T), float(b1), float(R1)), (float(A), float(b2), float(R2))
     return read(Foraging(worth_of(rel, gain, max_grade), goal, rate), "EU", DEPTH)
 
 
-@measure("SET", cutoff=10, beta=0.5, rel=1, gain=None, max_grade=LARGEST)
+@measure("SET", cutoff=FOLLOWED.by_default(10), beta=POWER, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def search_economics(cutoff: int, beta: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a reader of k documents at most, to whom i of them are worth i^beta."""
-    if not 0 < beta <= 1:
-        raise CalipersError(f"beta={beta} of 'SET' is not above 0 and at most 1")
-    weights = Weights(PowerSteps(float(beta)), _deep(cutoff))
+    weights = Weights(PowerSteps(float(beta)), cutoff)
     return read(ByRank(worth_of(rel, gain, max_grade), weights), "EU", cutoff)
 
 
-@measure("NPV", cutoff=None, rate=0.1, rel=1, gain=None, max_grade=LARGEST)
+@measure("NPV", cutoff=TOP_K, rate=RATE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def net_present_value(cutoff: int | None, rate: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """RBP for a reader to whom each further document is worth less by an interest rate: p = 1 / (1 + rate)."""
-    p = 1.0 / (1.0 + above_zero(rate, "NPV", "rate"))
+    p = 1.0 / (1.0 + rate)
     return Linear(Weights(Geometric(p), cutoff), worth_of(rel, gain, max_grade))
 
 
-@measure("TBG", halflife=224, rel=1, gain=None, max_grade=LARGEST)
+@measure("TBG", halflife=HALFLIFE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def time_biased_gain(halflife: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention halves with each halflife that was spent above a document."""
-    faded = FadingReader(worth_of(rel, gain, max_grade), halflife=above_zero(halflife, "TBG", "halflife"))
+    faded = FadingReader(worth_of(rel, gain, max_grade), halflife=float(halflife))
     return read(faded, "ETU", DEPTH)
 
 
-@measure("U-measure", L=1000, rel=1, gain=None, max_grade=LARGEST, aliases=("UMeasure",))
+@measure("U-measure", L=TEXT_LENGTH, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE, aliases=("UMeasure",))
 def u_measure(L: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention falls evenly to nothing over a text of length L."""
-    return read(FadingReader(worth_of(rel, gain, max_grade), limit=above_zero(L, "U-measure", "L")), "ETU", DEPTH)
-
-
-def _deep(cutoff: int) -> int:
-    """As deep as a cutoff goes."""
-    if cutoff > MOST_RANKS:
-        raise CalipersError(f"cutoff {cutoff} is above {MOST_RANKS:,}, down to which a reader is followed")
-    return cutoff
-
-
-def _three(name: str, **parameters: float) -> tuple[float, float, float]:
-    """A level, and two numbers of at least 0 that say how strictly it is taken."""
-    for parameter, value in [*parameters.items()][1:]:
-        if value < 0:
-            raise CalipersError(f"{parameter}={value:g} of '{name}' is below 0")
-    first, second, third = parameters.values()
-    return float(first), float(second), float(third)
+    return read(FadingReader(worth_of(rel, gain, max_grade), limit=float(L)), "ETU", DEPTH)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers.errors import CalipersError
 from calipers.measures.forms import (
     IDEAL,
     IDEAL_TO_THE_END,
@@ -31,32 +30,31 @@ from calipers.measures.forms import (
 )
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.gains import gain_of
-from calipers.measures.registry import NEEDED, alias, measure
+from calipers.measures.parameters import DISCOUNT, GAIN, GAINS, SHORT, TOP_K, Parameter
+from calipers.measures.registry import alias, measure
 from calipers.measures.weights import discount_of
 
+OWN_IDEAL = Parameter(
+    "The ideal ranking is that of all judged documents (pool) or of the retrieved ones (list).",
+    "word", "pool", ("pool", "list"),
+)  # fmt: skip
+AVERAGED = Parameter(
+    "Average the scores of all cutoffs (cutoffs), or score the whole list (no).", "word", "no", ("no", "cutoffs")
+)
 
-@measure("DCG", cutoff=None, gain="linear", gains=None, discount="log2")
+
+@measure("DCG", cutoff=TOP_K, gain=GAIN, gains=GAINS, discount=DISCOUNT)
 def dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
     """What a reader gains going down the list, later ranks counting less."""
     return Linear(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
 
 
-@measure("nDCG", **dcg.parameters, short="pad", ideal="pool", averaged="no")
+@measure("nDCG", **dcg.parameters, short=SHORT, ideal=OWN_IDEAL, averaged=AVERAGED)
 def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters: Any) -> Form:
     """DCG as a share of the best that any order of the judged documents could give."""
-    # short: a list that ends before k goes on with nothing (pad), ends the ideal too (n) or counts 0 (zero).
-    # ideal: of everything judged (pool) or of what the list retrieved (list).
-    # averaged: over all cutoffs from 1 on (cutoffs), or not (no).
-    for name, value, choices in (
-        ("short", short, ("pad", "n", "zero")),
-        ("ideal", ideal, ("pool", "list")),
-        ("averaged", averaged, ("no", "cutoffs")),
-    ):
-        if value not in choices:
-            raise CalipersError(f"{name}={value} of 'nDCG' is not one of {', '.join(choices)}")
     gained = dcg(cutoff=cutoff, **parameters)
     if averaged == "cutoffs":
-        linear = weighted_sum(gained)
+        linear = weighted_sum(gained.form)
         assert linear is not None
         return MeanOverCutoffs(linear, own=ideal == "list")
     if ideal == "list":
@@ -66,13 +64,13 @@ def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters
     return ZeroIfShort(share, cutoff) if short == "zero" and cutoff is not None else share
 
 
-@measure("NCG", cutoff=None, gain="linear", gains=None)
+@measure("NCG", cutoff=TOP_K, gain=GAIN, gains=GAINS)
 def ncg(cutoff: int | None, gain: Any, gains: Any) -> Form:
     """The gain in the top k, whatever its order, as a share of the most that k documents could gain."""
     return dcg(cutoff=cutoff, gain=gain, gains=gains, discount="none") / IDEAL
 
 
-@measure("SDCG", **{**dcg.parameters, "cutoff": NEEDED})
+@measure("SDCG", **{**dcg.parameters, "cutoff": TOP_K.required})
 def sdcg(**parameters: Any) -> Form:
     """DCG as a share of what documents of gain 1 at every rank down to the cutoff would give."""
     return dcg(**parameters) / TOTAL_WEIGHT
@@ -84,7 +82,7 @@ def sn_dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
     return SelfNormalisedGain(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
 
 
-@measure("HIT", cutoff=None, gain="linear", example="HIT@10", as_written=True)
+@measure("HIT", cutoff=TOP_K, gain=GAIN, example="HIT@10", as_written=True)
 def hit(cutoff: int | None, gain: Any) -> Form:
     """The largest gain in the top k; any other spelling, as hit@k, is Success."""
     return Peak(gain_of(gain), cutoff)

@@ -39,14 +39,45 @@ from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.intents import Alike, Blend, Each, GreedyIdeal, IntentAware, IntentWeights, Probable
 from calipers.measures.gains import StopProbability, Value, gain_of
 from calipers.measures.levels import AtLeast
-from calipers.measures.registry import LARGEST, alias, measure
+from calipers.measures.parameters import (
+    DISCOUNT,
+    GAIN,
+    MAX_GRADE,
+    PERSISTENCE,
+    POSITIVE_REL,
+    TOP_K,
+    Parameter,
+)
+from calipers.measures.registry import alias, measure
 from calipers.measures.weights import DISCOUNTS, FLAT, Discount, Geometric, Weights, discount_of
 from calipers.record import Record
 
 GREEDY = GreedyIdeal()
+ALPHA = Parameter(
+    "The probability that a document that answers an intent satisfies its reader.", "number", 0.5, least=0, most=1
+)
+GRADED = Parameter("Use grades, not only whether they reach rel.", "flag", False)
+PERFECT = Parameter(
+    "Divide by the score of documents that answer every intent (perfect), as ndeval does.", "word", choices=("perfect",)
+)
+SUBTOPIC_IDEAL = Parameter(
+    "The ideal list takes at each rank the document that adds most (greedy), or is the best of all lists (best).",
+    "word", "greedy", ("greedy", "best"),
+)  # fmt: skip
+BETA = PERSISTENCE.by_default(0.5)
+GAMMA = Parameter("The weight of intent recall.", "number", 0.5, least=0, most=1)
 
 
-@measure("ERR-IA", cutoff=None, rel=1, alpha=0.5, graded=False, max_grade=LARGEST, norm=None, reads="subtopics")
+@measure(
+    "ERR-IA",
+    cutoff=TOP_K,
+    rel=POSITIVE_REL,
+    alpha=ALPHA,
+    graded=GRADED,
+    max_grade=MAX_GRADE,
+    norm=PERFECT,
+    reads="subtopics",
+)
 def err_ia(
     cutoff: int | None, rel: float, alpha: float, graded: bool, max_grade: float | None, norm: str | None
 ) -> Form:
@@ -55,99 +86,104 @@ def err_ia(
     With norm=perfect, as ndeval prints it: a share of what documents that answer every intent would give.
     """
     stop = StopProbability(1.0 if max_grade is None else max_grade) if graded else _chance(rel, alpha)
-    over = alpha * _perfect(DISCOUNTS["zipf"], cutoff, alpha) if _norm("ERR-IA", norm) else 1.0
-    return IntentAware(Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop), Probable(_above_0(rel)), over)
+    over = alpha * _perfect(DISCOUNTS["zipf"], cutoff, alpha) if norm else 1.0
+    return IntentAware(Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop), Probable(rel), over)
 
 
-@measure("nERR-IA", cutoff=None, rel=1, alpha=0.5, ideal="greedy", reads="subtopics", aliases=("nERR_IA",))
+@measure(
+    "nERR-IA",
+    cutoff=TOP_K,
+    rel=POSITIVE_REL,
+    alpha=ALPHA,
+    ideal=SUBTOPIC_IDEAL,
+    reads="subtopics",
+    aliases=("nERR_IA",),
+)
 def nerr_ia(cutoff: int | None, rel: float, alpha: float, ideal: str) -> Form:
     """ERR-IA as a share of that of the list that takes at each rank the document that adds most.
 
     With ideal=best, as a share of that of the best list that there is.
     """
-    return err_ia(cutoff=cutoff, rel=rel, alpha=alpha) / _ideal("nERR-IA", ideal)
+    return err_ia(cutoff=cutoff, rel=rel, alpha=alpha) / _ideal(ideal)
 
 
-@measure("alpha-DCG", cutoff=None, rel=1, alpha=0.5, discount="log2", norm=None, reads="subtopics")
+@measure("alpha-DCG", cutoff=TOP_K, rel=POSITIVE_REL, alpha=ALPHA, discount=DISCOUNT, norm=PERFECT, reads="subtopics")
 def alpha_dcg(cutoff: int | None, rel: float, alpha: float, discount: Any, norm: str | None) -> Form:
     """What a reader gains who values an intent less each time that it has been answered.
 
     With norm=perfect, as ndeval prints it: a share of what documents that answer every intent would give.
     """
     weight = discount_of(discount)
-    if _norm("alpha-DCG", norm):
-        return _fading(weight.up_to(cutoff), rel, alpha, Alike(_above_0(rel)), _perfect(weight, cutoff, alpha))
-    return _fading(weight.up_to(cutoff), rel, alpha, Each(_above_0(rel)))
+    if norm:
+        return _fading(weight.up_to(cutoff), rel, alpha, Alike(rel), _perfect(weight, cutoff, alpha))
+    return _fading(weight.up_to(cutoff), rel, alpha, Each(rel))
 
 
 @measure(
-    "alpha-nDCG", cutoff=None, rel=1, alpha=0.5, discount="log2", ideal="greedy", reads="subtopics",
-    aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
+    "alpha-nDCG", cutoff=TOP_K, rel=POSITIVE_REL, alpha=ALPHA, discount=DISCOUNT, ideal=SUBTOPIC_IDEAL,
+    reads="subtopics", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
 )  # fmt: skip
 def alpha_ndcg(ideal: str, **parameters: Any) -> Form:
     """alpha-DCG as a share of that of the list that takes at each rank the document that adds most.
 
     With ideal=best, as a share of that of the best list that there is.
     """
-    return alpha_dcg(**parameters) / _ideal("alpha-nDCG", ideal)
+    return alpha_dcg(**parameters) / _ideal(ideal)
 
 
-@measure("NRBP", cutoff=None, rel=1, alpha=0.5, beta=0.5, reads="subtopics")
+@measure("NRBP", cutoff=TOP_K, rel=POSITIVE_REL, alpha=ALPHA, beta=BETA, reads="subtopics")
 def nrbp(cutoff: int | None, rel: float, alpha: float, beta: float) -> Form:
     """Novelty- and rank-biased precision: a reader who goes on with probability beta, and values an intent less each
     time that it has been answered.
     """
-    if not 0 <= beta < 1:
-        raise CalipersError(f"beta={beta} of 'NRBP' is not a probability below 1")
-    share = (1.0 - beta) / (1.0 - (1.0 - _probability(alpha, "alpha")) * beta)
-    return _fading(Weights(Geometric(beta)).up_to(cutoff), rel, alpha, Probable(_above_0(rel)), share)
+    share = (1.0 - beta) / (1.0 - (1.0 - alpha) * beta)
+    return _fading(Weights(Geometric(beta)).up_to(cutoff), rel, alpha, Probable(rel), share)
 
 
-@measure("nNRBP", **{k: v for k, v in nrbp.parameters.items() if k != "judged_only"}, ideal="greedy", reads="subtopics")
+@measure("nNRBP", **nrbp.parameters, ideal=SUBTOPIC_IDEAL, reads="subtopics")
 def nnrbp(ideal: str, **parameters: Any) -> Form:
     """NRBP as a share of that of the list that takes at each rank the document that adds most.
 
     With ideal=best, as a share of that of the best list that there is.
     """
-    return nrbp(**parameters) / _ideal("nNRBP", ideal)
+    return nrbp(**parameters) / _ideal(ideal)
 
 
-@measure("P-IA", cutoff=None, rel=1, reads="subtopics", aliases=("P_IA",), example="P-IA@10")
+@measure("P-IA", cutoff=TOP_K, rel=POSITIVE_REL, reads="subtopics", aliases=("P_IA",), example="P-IA@10")
 def precision_ia(cutoff: int | None, rel: float) -> Form:
     """The mean over intents of the share of the first k ranks, or of all documents, that are relevant."""
     of = Linear(FLAT.up_to(cutoff), AtLeast(rel)) / (FOUND() if cutoff is None else CUTOFF(cutoff))
-    return IntentAware(of, Probable(_above_0(rel)))
+    return IntentAware(of, Probable(rel))
 
 
-@measure("AP-IA", cutoff=None, rel=1, reads="subtopics", aliases=("MAP-IA", "AP_IA", "MAP_IA"))
+@measure("AP-IA", cutoff=TOP_K, rel=POSITIVE_REL, reads="subtopics", aliases=("MAP-IA", "AP_IA", "MAP_IA"))
 def average_precision_ia(cutoff: int | None, rel: float) -> Form:
     """The mean over intents of average precision."""
-    return IntentAware(Paired(rel, cutoff) / RELEVANT(rel), Probable(_above_0(rel)))
+    return IntentAware(Paired(rel, cutoff) / RELEVANT(rel), Probable(rel))
 
 
 @measure(
-    "StRecall", cutoff=None, rel=1, reads="subtopics", aliases=("strec", "I-rec", "I_rec", "S-recall"),
+    "StRecall", cutoff=TOP_K, rel=POSITIVE_REL, reads="subtopics", aliases=("strec", "I-rec", "I_rec", "S-recall"),
     example="StRecall@10",
 )  # fmt: skip
 def subtopic_recall(cutoff: int | None, rel: float) -> Form:
     """The share of the intents that a document of the top k answers."""
-    return IntentAware(Cascade(FLAT.up_to(cutoff), AtLeast(rel)), Alike(_above_0(rel)))
+    return IntentAware(Cascade(FLAT.up_to(cutoff), AtLeast(rel)), Alike(rel))
 
 
-@measure("D-nDCG", cutoff=None, rel=1, gain="linear", discount="log2", reads="subtopics")
+@measure("D-nDCG", cutoff=TOP_K, rel=POSITIVE_REL, gain=GAIN, discount=DISCOUNT, reads="subtopics")
 def d_ndcg(cutoff: int | None, rel: float, gain: Any, discount: Any) -> Form:
     """nDCG where a document gains what it is worth to the intents, by their probability."""
     value = gain_of(gain)
-    return IntentAware(Linear(discount_of(discount).up_to(cutoff), value), Probable(_above_0(rel))) / IDEAL
+    return IntentAware(Linear(discount_of(discount).up_to(cutoff), value), Probable(rel)) / IDEAL
 
 
-@measure("D#-nDCG", cutoff=None, rel=1, gamma=0.5, gain="linear", discount="log2", reads="subtopics")
+@measure("D#-nDCG", cutoff=TOP_K, rel=POSITIVE_REL, gamma=GAMMA, gain=GAIN, discount=DISCOUNT, reads="subtopics")
 def d_sharp_ndcg(cutoff: int | None, rel: float, gamma: float, gain: Any, discount: Any) -> Form:
     """D-nDCG, and how many intents the top k answers."""
     recall = subtopic_recall(cutoff=cutoff, rel=rel)
     gained = d_ndcg(cutoff=cutoff, rel=rel, gain=gain, discount=discount)
-    gamma = _probability(gamma, "gamma")
-    return Blend(((gamma, recall), (1.0 - gamma, gained)))
+    return Blend(((float(gamma), recall.form), (1.0 - gamma, gained.form)))
 
 
 # ir_measures has ndeval's values under these names.
@@ -191,18 +227,18 @@ def _fading(weight: Weights, rel: float, alpha: float, intents: IntentWeights, o
     """The sum over ranks of weight * sum over intents of J * (1 - alpha)^seen: a reader who stops with probability
     alpha, once for all.
     """
-    if _probability(alpha, "alpha") == 0:
+    if alpha == 0:
         return IntentAware(Linear(weight, AtLeast(rel)), intents, over)
     return IntentAware(Cascade(weight, _chance(rel, alpha)), intents, alpha * over)
 
 
 def _chance(rel: float, alpha: float) -> Value:
-    return Chance(AtLeast(rel), _probability(alpha, "alpha"))
+    return Chance(AtLeast(rel), alpha)
 
 
 def _perfect(weight: Weights, cutoff: int | None, alpha: float) -> float:
     """What k documents that answer an intent would give: the weight of each rank, fading by 1 - alpha."""
-    fading = Fading(weight.discount, _probability(alpha, "alpha"))
+    fading = Fading(weight.discount, alpha)
     if not alpha:
         if cutoff is None:
             raise CalipersError("norm=perfect without a cutoff needs an alpha above 0")
@@ -212,25 +248,5 @@ def _perfect(weight: Weights, cutoff: int | None, alpha: float) -> float:
     return Weights(fading, depth if cutoff is None else min(cutoff, depth)).total()
 
 
-def _norm(name: str, norm: str | None) -> bool:
-    if norm not in (None, "perfect"):
-        raise CalipersError(f"norm={norm} of '{name}' is not perfect; n{name} is a share of the best list instead")
-    return norm == "perfect"
-
-
-def _ideal(name: str, ideal: str) -> BestRanking:
-    if ideal not in ("greedy", "best"):
-        raise CalipersError(f"ideal={ideal} of '{name}' is neither greedy nor best")
+def _ideal(ideal: str) -> BestRanking:
     return GREEDY if ideal == "greedy" else IDEAL
-
-
-def _probability(value: float, name: str) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise CalipersError(f"{name}={value} is not between 0 and 1")
-    return float(value)
-
-
-def _above_0(rel: float) -> float:
-    if not rel > 0:
-        raise CalipersError(f"rel={rel} of a measure by subtopic must be above 0")
-    return rel

@@ -26,40 +26,51 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms import Form
 from calipers.measures.forms.exposure import ExposureSum, Readers
 from calipers.measures.forms.group_exposure import TARGETS, GroupExposure, Target
-from calipers.measures.registry import LARGEST, measure
+from calipers.measures.parameters import MAX_GRADE, PERSISTENCE, Parameter
+from calipers.measures.registry import measure
 from calipers.measures.user_models import stop_of
 
 MODELS = ("rbp", "cascade")
+PATIENCE = PERSISTENCE.by_default(0.5).changed(least=None, above=0)
+MODEL = Parameter(
+    "Readers go on independently of what they see (rbp), or unless a document satisfies them (cascade).",
+    "word", "rbp", MODELS,
+)  # fmt: skip
+TARGET_SHARE = Parameter(
+    "The share of attention that a group should get: its share of the relevant documents (relevant), of the target "
+    "exposure of judged documents (exposure), or the same for all groups (equal).",
+    "word", "relevant", TARGETS,
+)  # fmt: skip
 
 
-@measure("EE-L", patience=0.5, model="rbp", max_grade=LARGEST, aliases=("EEL", "EE_L"))
+@measure("EE-L", patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, aliases=("EEL", "EE_L"))
 def expected_exposure_loss(patience: float, model: str, max_grade: float | None) -> Form:
     """How far the attention that documents get is from what they should get; the less the better."""
     return ExposureSum("loss", readers_of(model, patience, max_grade))
 
 
-@measure("EE-D", patience=0.5, model="rbp", max_grade=LARGEST, aliases=("EED", "EE_D"))
+@measure("EE-D", patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, aliases=("EED", "EE_D"))
 def expected_exposure_disparity(patience: float, model: str, max_grade: float | None) -> Form:
     """How unequally attention is given to documents; the less the better."""
     return ExposureSum("disparity", readers_of(model, patience, max_grade))
 
 
-@measure("EE-R", patience=0.5, model="rbp", max_grade=LARGEST, aliases=("EER", "EE_R"))
+@measure("EE-R", patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, aliases=("EER", "EE_R"))
 def expected_exposure_relevance(patience: float, model: str, max_grade: float | None) -> Form:
     """How far attention goes to the documents that should get it."""
     return ExposureSum("relevance", readers_of(model, patience, max_grade))
 
 
-@measure("AWRF", target="relevant", patience=0.5, model="rbp", max_grade=LARGEST, reads="groups")
-def attention_weighted_rank_fairness(target: str, patience: float, model: str, max_grade: float | None) -> Form:
+@measure("AWRF", target=TARGET_SHARE, patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, reads="groups")
+def attention_weighted_rank_fairness(target: Target, patience: float, model: str, max_grade: float | None) -> Form:
     """How near the shares of attention that groups of documents get are to those that they should get."""
-    return GroupExposure("divergence", readers_of(model, patience, max_grade), checked(target))
+    return GroupExposure("divergence", readers_of(model, patience, max_grade), target)
 
 
-@measure("ExposureRatio", target="relevant", patience=0.5, model="rbp", max_grade=LARGEST, reads="groups")
-def exposure_ratio(target: str, patience: float, model: str, max_grade: float | None) -> Form:
+@measure("ExposureRatio", target=TARGET_SHARE, patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, reads="groups")
+def exposure_ratio(target: Target, patience: float, model: str, max_grade: float | None) -> Form:
     """What the group that gets least of its share of attention gets of it, against the one that gets most."""
-    return GroupExposure("ratio", readers_of(model, patience, max_grade), checked(target))
+    return GroupExposure("ratio", readers_of(model, patience, max_grade), target)
 
 
 def checked(target: str) -> Target:

@@ -17,11 +17,14 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
 from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES
 from calipers.measures.name_lists import shortened, split, typed_names
-from calipers.measures.registry import Declaration, Measure, cached_until_declared, is_finite, known_names, look_up
+from calipers.measures.parameters import is_finite
+from calipers.measures.registry import Declaration, Measure, cached_until_declared, known_names, look_up, of_function
 from calipers.plurals import counted
 
 # What a convention says of the parameters of a measure, from its name and those that are given.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+MeasureLike = str | Measure | Declaration | Callable[[Any], float]
+MeasuresLike = MeasureLike | Iterable[MeasureLike]
 LONGEST_WORD = 100  # characters of a parameter's value
 _NAME = re.compile(r"((?:11)?[^\W\d_][\w.#+-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
@@ -38,23 +41,23 @@ def parse(text: str, defaults: Defaults | None = None) -> Measure:
     return measures[0]
 
 
-def parse_all(
-    names: str | Measure | Iterable[str | Measure], defaults: Defaults | None = None
-) -> list[tuple[str, Measure]]:
-    """All the measures that some text names, each with the name as it was typed, without repetitions.
+def parse_all(names: MeasuresLike, defaults: Defaults | None = None) -> list[tuple[str, Measure]]:
+    """Return the measures that names, objects and functions stand for, each with its name, without repetitions.
 
-    defaults: values for parameters that a name leaves open, where its measure has such a parameter.
+    defaults: values for parameters that a name leaves open, if its measure has such a parameter. Objects such as
+        `nDCG @ 10` have the parameters that they show.
 
     >>> parse_all("nDCG@{5,10} ndcg_cut.5")
     [('nDCG@5', nDCG@5), ('nDCG@10', nDCG@10), ('ndcg_cut_5', nDCG@5)]
     """
     found: dict[str, Measure] = {}
-    alone = isinstance(names, str | Measure) or _is_of_ir_measures(names)
+    alone = isinstance(names, str | Measure | Declaration) or callable(names) or _is_of_ir_measures(names)
     if not alone and not isinstance(names, Iterable):
         raise _no_measure(names)
     for name in [names] if alone else cast("Iterable[Any]", names):
-        if isinstance(name, Measure):
-            found[repr(name)] = name
+        if (measure := _of_object(name)) is not None:
+            if (other := found.setdefault(repr(measure), measure)).declaration.function != measure.declaration.function:
+                raise CalipersError(f"two functions are called '{other.name}': each measure needs its own name")
             continue
         if not isinstance(name, str) and not _is_of_ir_measures(name):
             raise _no_measure(name)
@@ -67,6 +70,18 @@ def parse_all(
     if not found:
         raise CalipersError("no measure is named")
     return list(found.items())
+
+
+def _of_object(given: object) -> Measure | None:
+    """Return the measure that a measure, a declaration or a plain function stands for, or None for anything else."""
+    if isinstance(given, Declaration):
+        given = given()
+    elif callable(given) and not isinstance(given, Measure | type) and not _is_of_ir_measures(given):
+        given = of_function(given)
+    if not isinstance(given, Measure):
+        return None
+    given.form  # noqa: B018  refuses a measure that lacks a required parameter
+    return given
 
 
 @cached_until_declared
@@ -120,7 +135,9 @@ def _measure(name: str, typed: str, parameters: dict[str, Any], defaults: Defaul
     declaration, fixed = look_up(name) or (_declared(name, typed), {})
     said = defaults(declaration.name, {**fixed, **parameters})
     open_ones = {key: value for key, value in said.items() if key in declaration.defaults}
-    return Measure.of(declaration, {**open_ones, **fixed, **parameters})
+    measure = Measure.of(declaration, {**open_ones, **fixed, **parameters})
+    measure.form  # noqa: B018  refuses a name that lacks a required parameter
+    return measure
 
 
 def _nothing(measure: str, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -23,18 +23,30 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Traits
+from calipers.measures.parameters import PERSISTENCE, REL, Parameter
 from calipers.measures.random_rankings import sampled_mean
-from calipers.measures.registry import is_finite, measure
+from calipers.measures.registry import measure
 from calipers.record import Record
 
 WEIGHTS = ("uniform", "gain", "top")
 CUTS = ("relevant", "none")
+SIGNED = Parameter("Score a ranking with more pairs in the wrong order than in the right one below 0.", "flag", False)
+PAIR_WEIGHT = Parameter(
+    "The weight of a pair: 1 (uniform), the difference of the grades (gain), or p^(rank - 1) of the higher document "
+    "(top).",
+    "word", "uniform", WEIGHTS,
+)  # fmt: skip
+TOP_PERSISTENCE = PERSISTENCE.changed(
+    meaning="With weight=top, the probability that a reader goes on to the next document.", least=None, above=0
+)
+CUT = Parameter(
+    "Cut the list after its last relevant document (relevant), or not at all (none).", "word", "relevant", CUTS
+)
 
 
-@measure("RIC", rel=1, signed=False, weight="uniform", p=0.8, cut="relevant")
+@measure("RIC", rel=REL, signed=SIGNED, weight=PAIR_WEIGHT, p=TOP_PERSISTENCE, cut=CUT)
 def relevance_information_correlation(rel: float, signed: bool, weight: str, p: float, cut: str) -> Form:
     """Relevance information correlation: how many bits the order of two documents tells about which is the better one.
 
@@ -49,14 +61,6 @@ def relevance_information_correlation(rel: float, signed: bool, weight: str, p: 
     weight=top (with its p) weigh pairs by the difference of their grades, or by how far up they stand; the latter no
     longer asks for recall.
     """
-    if not isinstance(signed, bool):
-        raise CalipersError(f"signed={signed} of 'RIC' is neither True nor False")
-    if weight not in WEIGHTS:
-        raise CalipersError(f"weight={weight} of 'RIC' is not one of {', '.join(WEIGHTS)}")
-    if not is_finite(p) or not 0 < p < 1:
-        raise CalipersError(f"p={p} of 'RIC' is not a number between 0 and 1")
-    if cut not in CUTS:
-        raise CalipersError(f"cut={cut} of 'RIC' is not one of {', '.join(CUTS)}")
     if weight == "uniform":
         return PairInformation(rel, signed, cut)
     return WeightedPairInformation(rel, signed, cut, weight, float(p))

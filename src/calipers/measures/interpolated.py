@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.levels import AtLeast
-from calipers.measures.registry import NEEDED, measure
+from calipers.measures.parameters import REL, Parameter
+from calipers.measures.registry import measure
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -35,29 +35,27 @@ def _up(share: Floats) -> Floats:
 
 # How many documents "a share c of R" is: trec_eval 10.0 rounds, 9.x adds 0.9 and drops the fraction.
 ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {"nearest": _nearest, "up": _up}
-ELEVEN = [point / 10 for point in range(11)]
+RECALL = Parameter("The share of the relevant documents, written after the @.", "number", least=0, most=1).required
+POINTS = Parameter("The levels of recall.", "list", [point / 10 for point in range(11)], least=0, most=1)
+ROUNDING = Parameter(
+    "How a share of the relevant documents is rounded to a number of documents.",
+    "word", "nearest", tuple(ROUNDINGS),
+)  # fmt: skip
 
 
-@measure("IPrec", recall=NEEDED, rel=1, rounding="nearest", at="recall", example="IPrec@0.1")
+@measure("IPrec", recall=RECALL, rel=REL, rounding=ROUNDING, at="recall", example="IPrec@0.1")
 def interpolated_precision(recall: float, rel: float, rounding: str) -> Form:
     """The largest precision from the rank on at which this share of the relevant documents is found."""
     return _curve([recall], rel, rounding)
 
 
-@measure("11pt_avg", points=ELEVEN, rel=1, rounding="nearest")
+@measure("11pt_avg", points=POINTS, rel=REL, rounding=ROUNDING)
 def eleven_point_average(points: list[float], rel: float, rounding: str) -> Form:
     """The mean of the interpolated precision at eleven points of recall."""
-    if not points:
-        raise CalipersError("points=[] of '11pt_avg' is empty")
     return _curve(points, rel, rounding)
 
 
 def _curve(points: list[float], rel: float, rounding: str) -> Form:
-    for point in points:
-        if not isinstance(point, int | float) or not 0 <= point <= 1:
-            raise CalipersError(f"recall {point} is not between 0 and 1")
-    if rounding not in ROUNDINGS:
-        raise CalipersError(f"unknown rounding '{rounding}'; expected one of {', '.join(ROUNDINGS)}")
     return Worthy(Deterministic(MeanPrecisionFrom(tuple(points), rel, rounding)), AtLeast(rel))
 
 

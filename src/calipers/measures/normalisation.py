@@ -32,16 +32,15 @@ from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.group_exposure import GroupExposure
 from calipers.measures.forms.wrappers import JudgedOnly
 from calipers.measures.gains import Value
-from calipers.measures.grammar import parse
+from calipers.measures.parameters import POPULATION, Parameter
 from calipers.measures.populations import (
     DEFAULT_POPULATION,
     OF_LISTS,
-    POPULATIONS,
     check_population,
     collection_size,
 )
 from calipers.measures.random_rankings import deviation_error, expected_error, sampled_deviation
-from calipers.measures.registry import NEEDED, Measure, measure
+from calipers.measures.registry import Declaration, Measure, measure
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
@@ -411,8 +410,19 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
     )
 
 
-def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Callable[..., Measure]:
-    """Declare the normalisation, and make the function that applies it to a measure."""
+OF = Parameter("The measure that is normalised, with its own cutoff and parameters.", "measure").required
+EXPECTED = Parameter(
+    "The exact expected score (exact), or the published approximation for SP and AP (paper).",
+    "word", "exact", ("exact", "paper"),
+)  # fmt: skip
+ATTAINABLE = Parameter(
+    "The ideal score that a ranking can reach (exact), or the published one of SP and AP (k).",
+    "word", "exact", ("exact", "k"),
+)  # fmt: skip
+
+
+def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Declaration:
+    """Declare a normalisation of measures."""
 
     def build(of: Measure, population: str, expected: str, ideal: str) -> Form:
         if of.form.traits.is_normalised:
@@ -429,30 +439,14 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
             raise CalipersError(f"{name} of {of!r}: {reason}")
         if function in (v1, v2) and of.form.traits.can_be_negative:
             raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")
-        check_population(population)
-        for what, value, other in (("expected", expected, "paper"), ("ideal", ideal, "k")):
-            if value not in ("exact", other):
-                raise CalipersError(f"{what}={value} of '{name}' is not one of exact, {other}")
         return Normalised(of.form, function, population, expected == "paper", ideal == "k")
 
     build.__doc__ = sentence
     build.__module__ = __name__
-    declaration = measure(
-        name, example=f"{name}(nDCG@10)", of=NEEDED, population=DEFAULT_POPULATION, expected="exact", ideal="exact"
-    )(build)
-
-    def normalised(of: str | Measure, **options: str) -> Measure:
-        return Measure.of(declaration, {"of": parse(of) if isinstance(of, str) else of, **options})
-
-    normalised.__name__ = normalised.__qualname__ = name
-    normalised.__doc__ = f"""{sentence}
-
-    Options: population, one of {POPULATIONS}; expected="paper" and ideal="k" for the published values of SP and AP.
-
-    >>> {name}("AP(rel=2)@30")
-    {name}(AP(rel=2)@30)
-    """
-    return normalised
+    declaring = measure(
+        name, example=f"{name}(nDCG@10)", of=OF, population=POPULATION, expected=EXPECTED, ideal=ATTAINABLE
+    )
+    return declaring(build)
 
 
 U = _declare("U", upper, "The score as a share of the ideal ranking's.")

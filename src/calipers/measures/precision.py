@@ -45,81 +45,86 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.levels import AtLeast, Judged
-from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
+from calipers.measures.parameters import MAX_GRADE, REL, SHORT, TOP_K, Parameter
+from calipers.measures.registry import alias, measure
 from calipers.measures.weights import FLAT
 from calipers.record import Record
 
-LARGEST_BETA = 1e100
-MOST_LEVELS = 1000  # of GAP: each is an average precision of its own
+MOST_LEVELS = 1000  # levels of GAP: each is an average precision of its own
+BETA = Parameter("The weight of recall: beta times as much as precision.", "number", 1, above=0, most=1e100)
+NORM = Parameter(
+    "Divide by the number of relevant documents (R), by the cutoff (k), or by the smaller of both (min).",
+    "word", "R", ("R", "k", "min"),
+)  # fmt: skip
+RELEVANT_OF = Parameter(
+    "R is the number of relevant documents that are judged (pool) or retrieved (list).",
+    "word", "pool", ("pool", "list"),
+)  # fmt: skip
+T = Parameter(
+    "For each grade from 1 on, the share of readers for whom it is the lowest relevant grade.",
+    "list", least=0, open="the same share for each grade",
+)  # fmt: skip
 
 
-@measure("P", cutoff=NEEDED, rel=1, short="pad", aliases=("Precision",))
+@measure("P", cutoff=TOP_K.required, rel=REL, short=SHORT, aliases=("Precision",))
 def precision(cutoff: int, rel: float, short: str) -> Form:
     """The share of the first k ranks that hold a relevant document."""
-    # short: a list that ends before k is divided by k all the same (pad), by its length (n) or counts 0 (zero).
-    if short not in ("pad", "n", "zero"):
-        raise CalipersError(f"short={short} of 'P' is not one of pad, n, zero")
     found = Linear(FLAT.up_to(cutoff), AtLeast(rel))
     share = found / (FOUND(cutoff) if short == "n" else CUTOFF(cutoff))
     return ZeroIfShort(share, cutoff) if short == "zero" else share
 
 
-@measure("Recall", cutoff=None, rel=1, aliases=("R",))
+@measure("Recall", cutoff=TOP_K, rel=REL, aliases=("R",))
 def recall(cutoff: int | None, rel: float) -> Form:
     """The share of the relevant documents that stand in the top k."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / RELEVANT(rel)
 
 
-@measure("F", cutoff=NEEDED, beta=1, rel=1, aliases=("F_beta",))
+@measure("F", cutoff=TOP_K.required, beta=BETA, rel=REL, aliases=("F_beta",))
 def f_measure(cutoff: int, beta: float, rel: float) -> Form:
     """The weighted harmonic mean of precision and recall in the top k; SetF is that of everything retrieved."""
     # With x relevant documents in the top k: (1 + beta^2) x / (k + beta^2 R).
-    if not 0 < beta <= LARGEST_BETA:
-        raise CalipersError(f"beta={beta:g} of 'F' is not above 0 and at most {LARGEST_BETA:g}")
     return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / WeightedDepth(cutoff, beta, rel)
 
 
-@measure("Hits", cutoff=None, rel=1, example="Hits@10")
+@measure("Hits", cutoff=TOP_K, rel=REL, example="Hits@10")
 def hits(cutoff: int | None, rel: float) -> Form:
     """How many relevant documents stand in the top k; whether there is one is Success, which some call hits too."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel))
 
 
-@measure("RPrec", cutoff=None, rel=1, aliases=("r-precision", "R-Prec", "R_Precision"))
+@measure("RPrec", cutoff=TOP_K, rel=REL, aliases=("r-precision", "R-Prec", "R_Precision"))
 def r_precision(cutoff: int | None, rel: float) -> Form:
     """Precision at R, the number of relevant documents, or at the cutoff where that is smaller."""
     prefix = RelevantPrefix(rel, cutoff)
     return prefix / PrefixDepth(prefix)
 
 
-@measure("Success", cutoff=None, rel=1, aliases=("hit", "hit_rate", "HR"), example="Success@10")
+@measure("Success", cutoff=TOP_K, rel=REL, aliases=("hit", "hit_rate", "HR"), example="Success@10")
 def success(cutoff: int | None, rel: float) -> Form:
     """1 where the top k has a relevant document, else 0."""
     return Peak(AtLeast(rel), cutoff)
 
 
-@measure("SP", cutoff=None, rel=1)
+@measure("SP", cutoff=TOP_K, rel=REL)
 def sum_of_precisions(cutoff: int | None, rel: float) -> Form:
     """The precisions at the relevant documents, added up."""
     return Paired(rel, cutoff)
 
 
-@measure("AP", cutoff=None, rel=1, norm="R", ideal="pool", aliases=("MAP",))
+@measure("AP", cutoff=TOP_K, rel=REL, norm=NORM, ideal=RELEVANT_OF, aliases=("MAP",))
 def average_precision(cutoff: int | None, rel: float, norm: str, ideal: str) -> Form:
     """The precisions at the relevant documents as a share of R, of k or of the smaller of both."""
-    # ideal: R counts everything judged (pool) or what the list retrieved (list).
-    if ideal not in ("pool", "list"):
-        raise CalipersError(f"ideal={ideal} of 'AP' is not one of pool, list")
     return Paired(rel, cutoff) / _norm(norm, RELEVANT(rel) if ideal == "pool" else OwnRelevant(rel), cutoff)
 
 
-@measure("SN-AP", cutoff=None, rel=1, aliases=("TrAP",))
+@measure("SN-AP", cutoff=TOP_K, rel=REL, aliases=("TrAP",))
 def self_normalised_average_precision(cutoff: int | None, rel: float) -> Form:
     """The mean precision at the relevant documents found in the top k."""
     return SelfNormalisedPrecision(rel, cutoff)
 
 
-@measure("GAP", cutoff=None, t=None, max_grade=LARGEST)
+@measure("GAP", cutoff=TOP_K, t=T, max_grade=MAX_GRADE)
 def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grade: float | None) -> Form:
     """Average precision for a reader who calls relevant what reaches grade j with probability t[j - 1]."""
     if t is None:
@@ -130,11 +135,7 @@ def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grad
                 "say t=[...], or divide the grades"
             )
         t = [1 / levels] * levels if levels else []
-    if (
-        not isinstance(t, list)
-        or not all(is_finite(chance) and chance >= 0 for chance in t)
-        or (t and abs(sum(t) - 1) > 1e-9)
-    ):
+    if t and abs(sum(t) - 1) > 1e-9:
         raise CalipersError(f"t={t} of 'GAP' does not hold probabilities that add up to 1")
     chances = tuple((float(chance), float(grade)) for grade, chance in enumerate(t, start=1))
     return Mixture(tuple((chance, Paired(grade, cutoff)) for chance, grade in chances)) / TotalValue(
@@ -142,7 +143,7 @@ def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grad
     )
 
 
-@measure("Judged", cutoff=None, example="Judged@10")
+@measure("Judged", cutoff=TOP_K, example="Judged@10")
 def judged(cutoff: int | None) -> Form:
     """The share of the first k documents (or of all, where there are fewer) that are judged."""
     return Linear(FLAT.up_to(cutoff), Judged()) / FOUND(cutoff)
@@ -177,8 +178,6 @@ for _beta in (1, 2):
 def _norm(norm: str, relevant: RELEVANT | OwnRelevant, cutoff: int | None) -> Denominator:
     if norm == "R":
         return relevant
-    if norm not in ("k", "min"):
-        raise CalipersError(f"norm={norm} of 'AP' is not one of R, k, min")
     if cutoff is None:
         raise CalipersError(f"AP with norm={norm} needs a cutoff, as in AP(norm={norm})@10")
     return CUTOFF(cutoff) if norm == "k" else Smaller(relevant, CUTOFF(cutoff))

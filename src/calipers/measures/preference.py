@@ -12,16 +12,17 @@ Hanley & McNeil, The meaning and use of the area under a receiver operating char
 from __future__ import annotations
 
 from calipers.measures.forms import RELEVANT, BinaryPreference, Form, JudgedPairs
+from calipers.measures.parameters import REL, TOP_K
 from calipers.measures.registry import measure
 
 
-@measure("bpref", cutoff=None, rel=1)
+@measure("bpref", cutoff=TOP_K, rel=REL)
 def bpref(cutoff: int | None, rel: float) -> Form:
     """How seldom judged non-relevant documents stand above relevant ones."""
     return BinaryPreference(rel, cutoff) / RELEVANT(rel)
 
 
-@measure("AUC", rel=1, aliases=("ROC-AUC", "roc_auc", "AUROC"))
+@measure("AUC", rel=REL, aliases=("ROC-AUC", "roc_auc", "AUROC"))
 def area_under_curve(rel: float) -> Form:
     """How likely a relevant document stands above another judged one: the area under the ROC curve."""
     return JudgedPairs(rel)

@@ -14,7 +14,6 @@ relevance, ECIR 2008.
 
 from __future__ import annotations
 
-from calipers.errors import CalipersError
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.pairs import (
     AsManyNonRelevant,
@@ -23,48 +22,47 @@ from calipers.measures.forms.pairs import (
     ShareByJudge,
     ShareOfPairs,
 )
+from calipers.measures.parameters import Parameter
 from calipers.measures.registry import alias, measure
 
+RETRIEVED = Parameter(
+    "The number of documents of a pair that must be retrieved for the pair to count.", "whole number", 0, (0, 1, 2)
+)
+FULFILLED = Parameter("Count only preferences that the ranking fulfils.", "flag", False)
+AS_PRINTED = Parameter("Count pairs of two documents that are not relevant, too, as trec_eval does.", "flag", False)
 
-@measure("prefs_num", retrieved=0, fulfilled=False, reads="preferences", average="sum")
+
+@measure("prefs_num", retrieved=RETRIEVED, fulfilled=FULFILLED, reads="preferences", average="sum")
 def number_of_preferences(retrieved: int, fulfilled: bool) -> Form:
     """How many preferences there are, or how many of them are fulfilled."""
-    return NumberOfPairs(_counted("prefs_num", retrieved), fulfilled)
+    return NumberOfPairs(retrieved, fulfilled)
 
 
-@measure("prefs_simp", retrieved=0, reads="preferences")
+@measure("prefs_simp", retrieved=RETRIEVED, reads="preferences")
 def share_of_preferences(retrieved: int) -> Form:
     """The share of the preferences that are fulfilled."""
-    return ShareOfPairs(_counted("prefs_simp", retrieved))
+    return ShareOfPairs(retrieved)
 
 
-@measure("prefs_pair", retrieved=0, reads="preferences")
+@measure("prefs_pair", retrieved=RETRIEVED, reads="preferences")
 def share_by_documents(retrieved: int) -> Form:
     """The share of fulfilled preferences between two documents, averaged over the pairs of documents."""
-    return ShareByDocuments(_counted("prefs_pair", retrieved))
+    return ShareByDocuments(retrieved)
 
 
-@measure("prefs_avgjg", retrieved=0, reads="preferences")
+@measure("prefs_avgjg", retrieved=RETRIEVED, reads="preferences")
 def share_by_judge(retrieved: int) -> Form:
     """The share of a judge's preferences that are fulfilled, averaged over the judges."""
-    return ShareByJudge(_counted("prefs_avgjg", retrieved))
+    return ShareByJudge(retrieved)
 
 
-@measure("prefs_avgjg_Rnonrel", retrieved=0, as_printed=False, reads="preferences")
+@measure("prefs_avgjg_Rnonrel", retrieved=RETRIEVED.changed(choices=(0, 2)), as_printed=AS_PRINTED, reads="preferences")
 def share_with_as_many_non_relevant(retrieved: int, as_printed: bool) -> Form:
     """prefs_avgjg as if each judge had seen as many documents that are not relevant as relevant ones.
 
     With as_printed=True as trec_eval prints it, which also counts pairs of two documents that are not relevant.
     """
-    if retrieved == 1:
-        raise CalipersError("retrieved=1 of 'prefs_avgjg_Rnonrel' is neither 0 nor 2")
-    return AsManyNonRelevant(_counted("prefs_avgjg_Rnonrel", retrieved), as_printed)
-
-
-def _counted(name: str, retrieved: int) -> int:
-    if retrieved not in (0, 1, 2):
-        raise CalipersError(f"retrieved={retrieved} of '{name}' is not 0, 1 or 2")
-    return int(retrieved)
+    return AsManyNonRelevant(retrieved, as_printed)
 
 
 alias("prefs_num_prefs_poss", of="prefs_num")

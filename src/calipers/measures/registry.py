@@ -1,11 +1,11 @@
-"""Measures as declarations: a name, parameters with their defaults, one sentence, one expression.
+"""Measures as declarations: a name, parameters, one sentence, one expression.
 
-The parser, the `repr`, the card in the manual, the common tests and the bounds of a measure all come from here.
+The parser, the `repr`, the card in the manual, the common tests and the bounds of a measure are made from declarations.
 """
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from inspect import getdoc, getmodule, signature
@@ -16,66 +16,96 @@ from calipers.lists import SAID_OF, Floats, Lists, Pool
 from calipers.measures.dialects import refusal
 from calipers.measures.forms import Form
 from calipers.measures.forms.base import HowFound
-from calipers.measures.forms.free import Free
+from calipers.measures.forms.free import Free, UnjudgedGrade
+from calipers.measures.forms.shares import Denominator
 from calipers.measures.name_lists import shortened
+from calipers.measures.parameters import JUDGED_ONLY, REQUIRED, parameter_of
 from calipers.record import Record
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
-
-class _Needed:
-    """The default of a parameter that has none."""
-
-    def __repr__(self) -> str:
-        return "needed"
-
-
-NEEDED: Any = _Needed()
-LARGEST: Any = None  # of max_grade: the largest grade of the judgments, filled in by `Measure.bind`
-DEEPEST_CUTOFF = (1 << 31) - 1
-_NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defaults
-COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
+COMMON = {"judged_only": JUDGED_ONLY}  # parameters of every measure
 Average = Literal["arithmetic", "geometric", "sum"]
 Reads = Literal["grades", "groups", "subtopics", "preferences", "judges", "samples"]
 
 
 class Declaration(Record):
-    """What is known of a measure before its parameters are."""
+    """A measure whose parameters are still open. `AP(rel=2)` and `nDCG @ 10` are measures with parameters.
+
+    >>> from calipers.measures import AP, V2, nDCG
+    >>> nDCG @ 10, AP(rel=2), V2(nDCG(gain="exp") @ 5)
+    (nDCG@10, AP(rel=2), V2(nDCG(gain=exp)@5))
+    """
 
     name: str
-    defaults: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # a Parameter for each name
     function: Callable[..., Any]  # as it was written
-    build: Callable[..., Form]
     example: str
     aliases: tuple[str, ...] = ()
     at: str = "cutoff"  # the parameter that follows the @
-    average: Average = "arithmetic"  # what stands for all queries
-    reads: Reads = "grades"  # what judgments it needs: a key of SAID_OF; or grades, and groups of documents
+    average: Average = "arithmetic"  # how scores of queries are summarised
+    reads: Reads = "grades"  # kind of judgments: a key of SAID_OF, or "groups" for grades and groups of documents
+    is_scorer: bool = False  # the function is a function of one ranking, not of parameters
+    unjudged: UnjudgedGrade = "zero"  # the grade of unjudged documents for a function of one ranking
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The default of each parameter."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
 
     @cached_property
     def sentence(self) -> str:
-        """What it is, as the docstring of its function says."""
+        """The docstring of the function."""
         return getdoc(self.function) or ""
 
     @cached_property
     def citation(self) -> str:
-        """Where it is from, as the docstring of its family says."""
+        """The docstring of the module, which has formulas and references."""
         return getdoc(getmodule(self.function)) or ""
 
-    def __call__(self, **parameters: Any) -> Form:
-        """The form under these parameters: for building one measure from another."""
-        return self.build(**{**self.defaults, **parameters})
+    def build(self, judged_only: bool = False, **values: Any) -> Form:
+        """Return the form of the measure for values of all its parameters."""
+        result = self.function if self.is_scorer else self.function(**values)
+        form = result if isinstance(result, Form) else Free(result, unjudged=self.unjudged)
+        if not judged_only:
+            return form
+        from calipers.measures.judged_only import judged_only as without_unjudged  # knows forms of some families
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return dict(self.defaults)
+        return without_unjudged(form)
+
+    def __call__(self, of: str | Measure | Declaration | None = None, /, **parameters: Any) -> Measure:
+        """Return the measure with these parameters. A measure such as V2 takes another measure first."""
+        if of is not None:
+            parameters = {"of": as_measure(of), **parameters}
+        return Measure.of(self, parameters)
+
+    def __matmul__(self, at: float | None) -> Measure:
+        """Return the measure at this cutoff (or recall, ...)."""
+        return Measure.of(self, {self.at: at})
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self) -> tuple[Callable[..., Declaration], tuple[Any, ...]]:
+        """Pickle a measure of this package by its name, and any other measure by value."""
+        if _is_built_in(self):
+            return _built_in, (self.name,)
+        function = self.function
+        if getattr(sys.modules.get(function.__module__), function.__qualname__, None) is self:
+            # A decorator has replaced the function by this declaration: pickle finds the function as its attribute.
+            function.__qualname__ += ".function"
+        return Declaration, tuple(getattr(self, part) for part in self._names)
+
+
+def _built_in(name: str) -> Declaration:
+    return _DECLARED[name]
 
 
 _DECLARED: dict[str, Declaration] = {}
 _BY_NAME: dict[str, tuple[Declaration, Mapping[str, Any]]] = {}
-_CACHED: list[Any] = []  # functions whose results depend on what is declared
-LARGEST_CACHE = 1_000  # results: more than a command asks for, and few enough to be kept by a server
+_CACHED: list[Any] = []  # functions with results that depend on the declared measures
+LARGEST_CACHE = 1_000  # results: more than a command asks for, and few enough for a server to keep
 
 
 def measure(
@@ -87,47 +117,43 @@ def measure(
     average: Average = "arithmetic",
     reads: Reads = "grades",
     as_written: bool = False,
-    **defaults: Any,
-) -> Callable[[Callable[..., Form]], Declaration]:
-    """Declare a measure. The function takes the parameters and returns a form, or a number for a ranking.
+    unjudged: UnjudgedGrade = "zero",
+    **parameters: Any,
+) -> Callable[[Callable[..., Any]], Declaration]:
+    """Declare a measure. The decorated function takes the parameters and returns a form or a function of one ranking.
 
-    as_written: only this spelling of the name is meant, in these capital and small letters. A measure of your own can
-    be declared anew, but it cannot take the name of a built-in one.
+    parameters: a default for each parameter of the function, or a `Parameter` with a type, a range and a sentence.
+    as_written: other spellings of the name (in capital and small letters) belong to another measure.
+    unjudged: a function of one ranking gets 0 ("zero") or NaN ("nan") as the grade of an unjudged document.
+
+    You can declare your own measure again, but it cannot have the name of a built-in one.
 
     >>> import calipers as cal
     >>> @cal.measure("FirstTwo", rel=1)
     ... def first2(rel):
     ...     '''Whether both of the first two documents are relevant.'''
     ...     return lambda ranking: float((ranking[:2] >= rel).sum() == 2)
-    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, ["FirstTwo"]).mean()["run", "FirstTwo"]
+    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, [first2]).mean()["run", "FirstTwo"]
     1.0
     """
+    declared = {parameter: parameter_of(parameter, given) for parameter, given in (parameters | COMMON).items()}
 
     def declare(function: Callable[..., Any]) -> Declaration:
         names, takes_others = _parameters(function)
-        unknown = (set(defaults) - set(COMMON)) ^ names
+        unknown = (set(declared) - set(COMMON)) ^ names
         if unknown and not takes_others:
             raise CalipersError(f"measure '{name}' declares other parameters than its function takes: {unknown}")
-
-        def build(judged_only: bool, **parameters: Any) -> Form:
-            result = function(**parameters)
-            form = result if isinstance(result, Form) else Free(result)
-            if not judged_only:
-                return form
-            from calipers.measures.judged_only import judged_only as without_unjudged  # knows forms of some families
-
-            return without_unjudged(form)
-
+        needs_cutoff = "cutoff" in declared and declared["cutoff"].default is REQUIRED
         declaration = Declaration(
             name=name,
-            defaults={**defaults, **COMMON},
+            parameters=declared,
             function=function,
-            build=build,
-            example=example or name + ("@10" if defaults.get("cutoff") is NEEDED else ""),
+            example=example or name + ("@10" if needs_cutoff else ""),
             aliases=aliases,
             at=at,
             average=average,
             reads=reads,
+            unjudged=unjudged,
         )
         keys = {known: known if as_written else known.lower() for known in (name, *aliases)}
         for known, key in keys.items():
@@ -138,6 +164,35 @@ def measure(
         return declaration
 
     return declare
+
+
+def of_function(function: Callable[..., Any]) -> Measure:
+    """Return the measure that a plain function of one ranking is. It has the name of the function.
+
+    >>> def first(ranking): return ranking[0]
+    >>> of_function(first)
+    first
+    """
+    name = getattr(function, "__name__", "")
+    if not name.isidentifier():
+        raise CalipersError(
+            "a function without a name cannot be a measure: define it with `def`, or declare it with "
+            "calipers.measure('NAME')"
+        )
+    declaration = Declaration(name, COMMON, function, name, is_scorer=True)
+    _refuse_taken(declaration, name, name.lower())
+    return Measure(declaration, ())
+
+
+def as_measure(given: str | Measure | Declaration) -> Measure:
+    """Return the measure that a name or a declaration stands for."""
+    if isinstance(given, Declaration):
+        return given()
+    if isinstance(given, str):
+        from calipers.measures.grammar import parse
+
+        return parse(given)
+    return given
 
 
 def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
@@ -224,11 +279,15 @@ class Measure(Record):
 
     def __init__(self, declaration: Declaration, given: tuple[tuple[str, Any], ...]) -> None:
         super().__init__(declaration, given)
-        for parameter, default in self.declaration.defaults.items():
-            if default is NEEDED and parameter not in dict(self.given):
-                what = "a cutoff, as in " if parameter == "cutoff" else f"{parameter}, as in "
-                raise CalipersError(f"measure '{self.name}' needs {what}{self.declaration.example}")
-        self.form  # noqa: B018  a wrong parameter is refused here, not in the middle of a computation
+        if self.missing is None:
+            self.form  # noqa: B018  a wrong parameter is refused here, not in the middle of a computation
+
+    @property
+    def missing(self) -> str | None:
+        """The first required parameter that is not given, for example the cutoff of `P(rel=2)`."""
+        given = dict(self.given)
+        defaults = self.declaration.defaults.items()
+        return next((name for name, default in defaults if default is REQUIRED and name not in given), None)
 
     @property
     def name(self) -> str:
@@ -250,7 +309,12 @@ class Measure(Record):
                 raise CalipersError(
                     f"measure '{declaration.name}' has no parameter '{parameter}'; its parameters: {takes}"
                 )
-            _check(declaration.name, parameter, value, declaration.defaults[parameter])
+            if parameter == "of" and not isinstance(value, Measure) and value is not REQUIRED:
+                raise CalipersError(
+                    f"of={shortened(repr(value))} of '{declaration.name}' is not a measure, as in "
+                    f"{declaration.name}(nDCG@10)"
+                )
+            declaration.parameters[parameter].check(declaration.name, parameter, value)
         given = {k: v for k, v in parameters.items() if v != declaration.defaults[k]}
         ordered = tuple((k, _frozen(given[k])) for k in declaration.defaults if k in given)
         return cls(declaration, ordered)
@@ -261,6 +325,10 @@ class Measure(Record):
 
     @cached_property
     def form(self) -> Form:
+        """The formula of the measure with its parameters."""
+        if (missing := self.missing) is not None:
+            what = "a cutoff" if missing == "cutoff" else missing
+            raise CalipersError(f"measure '{self.name}' needs {what}, as in {self.declaration.example}")
         return self.declaration.build(**self.parameters)
 
     @property
@@ -297,7 +365,7 @@ class Measure(Record):
             raise CalipersError(_unlike(self, pool.kind))
         if isinstance(of, Measure):
             return self.with_(of=of.bind(pool.inner if self.declaration.reads == "judges" else pool))
-        if "max_grade" in self.declaration.defaults and self.parameters["max_grade"] is LARGEST:
+        if "max_grade" in self.declaration.defaults and self.parameters["max_grade"] is None:
             return self.with_(max_grade=pool.largest_grade)
         return self
 
@@ -310,10 +378,16 @@ class Measure(Record):
             return self.with_(of=of @ at)
         return self.with_(**{self.declaration.at: at})
 
-    def __reduce__(self) -> tuple[Callable[[str], Measure], tuple[str]]:
-        from calipers.measures.grammar import parse
+    def __call__(self, **parameters: Any) -> Measure:
+        """Return the measure with other values of these parameters."""
+        return self.with_(**parameters)
 
-        return parse, (repr(self),)
+    def __truediv__(self, by: Denominator) -> Form:
+        """Return the form of the measure divided by a denominator."""
+        return self.form / by
+
+    def __reduce__(self) -> tuple[type[Measure], tuple[Any, ...]]:
+        return Measure, (self.declaration, self.given)
 
     def __repr__(self) -> str:
         at = self.declaration.at
@@ -335,39 +409,6 @@ def _unlike(measure: Measure, kind: str) -> str:
     needed = "one grade per document" if measure.judgments == "grades" else SAID_OF[measure.judgments]
     hint = f"; they are for {FOR_WHAT[kind]}" if kind in FOR_WHAT else ""
     return f"{measure!r} needs {needed}, but these look like {SAID_OF[kind]}{hint}"
-
-
-def _check(name: str, parameter: str, value: Any, default: Any) -> None:
-    """What holds for a parameter in every measure: its value is of the kind that its default has."""
-    if parameter == "cutoff" and value is not None:
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise CalipersError(f"cutoff {shortened(repr(value))} of '{name}' is not a whole number of at least 1")
-        if value > DEEPEST_CUTOFF:
-            raise CalipersError(f"a cutoff of '{name}' is above {DEEPEST_CUTOFF:,}")
-    if parameter == "of" and not isinstance(value, Measure):
-        raise CalipersError(f"of={shortened(repr(value))} of '{name}' is not a measure, as in {name}(nDCG@10)")
-    if value is default or parameter in ("cutoff", "of", "gain", "discount"):
-        return
-    if isinstance(default, bool):
-        kind, fits = "neither True nor False", isinstance(value, bool)
-    elif is_finite(default) or parameter in _NUMBERS:
-        kind, fits = "not a number", is_finite(value)
-    elif isinstance(default, str):
-        kind, fits = "not a word", isinstance(value, str)
-    elif isinstance(default, list):
-        kind, fits = "not a list of numbers", isinstance(value, list) and all(map(is_finite, value))
-    else:
-        return
-    if not fits:
-        raise CalipersError(f"{parameter}={shortened(repr(value))} of '{name}' is {kind}")
-
-
-def is_finite(value: Any) -> bool:
-    """Whether it is a number that a float can hold."""
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number that is larger than any float
-        return False
 
 
 def _frozen(value: Any) -> Any:

@@ -31,6 +31,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Denominator, Deterministic, Form
 from calipers.measures.gains import Value, gain_of
+from calipers.measures.parameters import GAIN, POSITIVE_REL, TOP_K
 from calipers.measures.registry import measure
 from calipers.measures.trec import EPSILON
 from calipers.measures.weights import DISCOUNTS, Weights
@@ -40,19 +41,19 @@ if TYPE_CHECKING:
     from calipers.collection.samples import SampledPool
 
 
-@measure("xinfAP", rel=1, reads="samples")
+@measure("xinfAP", rel=POSITIVE_REL, reads="samples")
 def extended_inferred_average_precision(rel: float) -> Form:
     """AP where a sample of each stratum of the pool was judged: precisions are estimated stratum by stratum."""
-    return Deterministic(StratifiedPrecisions(_above_0("xinfAP", rel))) / EstimatedRelevant(rel)
+    return Deterministic(StratifiedPrecisions(rel)) / EstimatedRelevant(rel)
 
 
-@measure("statAP", rel=1, reads="samples")
+@measure("statAP", rel=POSITIVE_REL, reads="samples")
 def statistical_average_precision(rel: float) -> Form:
     """AP where a sample of each stratum of the pool was judged: each relevant document stands for several."""
-    return Deterministic(WeighedPrecisions(_above_0("statAP", rel))) / EstimatedRelevant(rel)
+    return Deterministic(WeighedPrecisions(rel)) / EstimatedRelevant(rel)
 
 
-@measure("infNDCG", cutoff=None, gain="linear", reads="samples")
+@measure("infNDCG", cutoff=TOP_K, gain=GAIN, reads="samples")
 def inferred_ndcg(cutoff: int | None, gain: Any) -> Form:
     """nDCG where a sample of each stratum of the pool was judged: gains count for those of their share."""
     of = WeighedGains(DISCOUNTS["log2"].up_to(cutoff), gain_of(gain))
@@ -199,9 +200,3 @@ class EstimatedIdeal(Denominator):
         total = np.concatenate([[0.0], np.cumsum(discount)])
         reached = np.interp(np.stack([end - weight, end]), np.arange(len(total)), total)
         return np.bincount(query, gain[order] * (reached[1] - reached[0]), pool.queries).astype(np.float64)
-
-
-def _above_0(name: str, rel: float) -> float:
-    if not rel > 0:
-        raise CalipersError(f"rel={rel} of '{name}' must be above 0: a grade below 0 says that it was not sampled")
-    return rel

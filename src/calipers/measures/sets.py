@@ -10,34 +10,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.forms import Counted, Form, Linear
 from calipers.measures.levels import AtLeast
+from calipers.measures.parameters import REL
+from calipers.measures.precision import BETA
 from calipers.measures.registry import measure
 from calipers.measures.weights import FLAT
 from calipers.record import Record
 
 
-@measure("SetP", rel=1, aliases=("set_P",))
+@measure("SetP", rel=REL, aliases=("set_P",))
 def set_precision(rel: float) -> Form:
     """The share of the retrieved documents that are relevant."""
     return Counted(_precision, rel)
 
 
-@measure("SetR", rel=1, aliases=("set_recall",))
+@measure("SetR", rel=REL, aliases=("set_recall",))
 def set_recall(rel: float) -> Form:
     """The share of the relevant documents that are retrieved."""
     return Counted(_recall, rel)
 
 
-@measure("SetF", beta=1, rel=1, aliases=("set_F",))
+@measure("SetF", beta=BETA, rel=REL, aliases=("set_F",))
 def set_f(beta: float, rel: float) -> Form:
     """The weighted harmonic mean of the two."""
-    if beta <= 0:
-        raise CalipersError(f"beta={beta} of 'SetF' is not above 0")
-    if beta > 1e100:
-        raise CalipersError(f"beta={beta:g} of 'SetF' is above 1e+100")
     return Counted(_HarmonicMean(beta), rel)
 
 
@@ -47,13 +44,13 @@ def number_retrieved() -> Form:
     return Counted(_retrieved)
 
 
-@measure("NumRel", rel=1, aliases=("num_rel",), average="sum")
+@measure("NumRel", rel=REL, aliases=("num_rel",), average="sum")
 def number_relevant(rel: float) -> Form:
     """How many relevant documents there are."""
     return Counted(_relevant, rel)
 
 
-@measure("NumRelRet", rel=1, aliases=("num_rel_ret",), average="sum")
+@measure("NumRelRet", rel=REL, aliases=("num_rel_ret",), average="sum")
 def number_relevant_retrieved(rel: float) -> Form:
     """How many relevant documents are retrieved."""
     return Linear(FLAT, AtLeast(rel))

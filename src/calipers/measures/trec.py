@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms import (
     CUTOFF,
@@ -28,51 +27,56 @@ from calipers.measures.forms import (
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.gains import Negative, Value, gain_of
 from calipers.measures.levels import AtLeast
+from calipers.measures.parameters import GAIN, GAINS, REL, TOP_K, Parameter
 from calipers.measures.precision import PrefixDepth
-from calipers.measures.registry import NEEDED, measure
+from calipers.measures.registry import measure
 from calipers.measures.weights import DISCOUNTS, FLAT
 from calipers.record import Record
 
 EPSILON = 0.00001  # infAP's smoothing
+MULTIPLE = Parameter("The cutoff as a multiple of R, written after the @.", "number", least=0).required
+WEIGHTS = Parameter(
+    "The weights of relevant retrieved, other retrieved, relevant missed, and other missed documents.",
+    "list", [1, -1, 0, 0], length=4,
+)  # fmt: skip
+DOCUMENTS = Parameter("The number of documents in the collection.", "number", 0)
 
 
 # -- variants of precision ---------------------------------------------------------------------------
 
 
-@measure("relative_P", cutoff=NEEDED, rel=1)
+@measure("relative_P", cutoff=TOP_K.required, rel=REL)
 def relative_precision(cutoff: int, rel: float) -> Form:
     """Precision at k as a share of the most that it could be: of R where there are fewer than k relevant ones."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / Smaller(RELEVANT(rel), CUTOFF(cutoff))
 
 
-@measure("Rprec_mult", multiple=NEEDED, rel=1, at="multiple", example="Rprec_mult@0.2")
+@measure("Rprec_mult", multiple=MULTIPLE, rel=REL, at="multiple", example="Rprec_mult@0.2")
 def precision_at_multiple(multiple: float, rel: float) -> Form:
     """Precision at a multiple of R."""
-    if not isinstance(multiple, int | float) or multiple < 0:
-        raise CalipersError(f"multiple {multiple} of 'Rprec_mult' is not a number of at least 0")
     prefix = RelevantPrefix(rel, multiple=multiple)
     return prefix / PrefixDepth(prefix)
 
 
-@measure("infAP", rel=1)
+@measure("infAP", rel=REL)
 def inferred_average_precision(rel: float) -> Form:
     """AP where only a sample of the pool was judged: a grade below 0 says that a document was not in the sample."""
     return Deterministic(InferredPrecisions(rel)) / RELEVANT(rel)
 
 
-@measure("gm_map", rel=1, average="geometric")
+@measure("gm_map", rel=REL, average="geometric")
 def geometric_map(rel: float) -> Form:
     """AP, whose mean over the queries is the geometric one."""
     return Paired(rel) / RELEVANT(rel)
 
 
-@measure("gm_bpref", rel=1, average="geometric")
+@measure("gm_bpref", rel=REL, average="geometric")
 def geometric_bpref(rel: float) -> Form:
     """bpref, whose mean over the queries is the geometric one."""
     return BinaryPreference(rel) / RELEVANT(rel)
 
 
-@measure("yaap", rel=1)
+@measure("yaap", rel=REL)
 def yet_another_average_precision(rel: float) -> Form:
     """log((1 + SP) / (1 + R - SP)): AP on a scale that can be averaged."""
     return Worthy(Deterministic(LogOdds(rel)), AtLeast(rel))
@@ -81,34 +85,34 @@ def yet_another_average_precision(rel: float) -> Form:
 # -- gains -------------------------------------------------------------------------------------------
 
 
-@measure("binG", rel=1)
+@measure("binG", rel=REL)
 def binary_gain(rel: float) -> Form:
     """The mean over the relevant documents of 1 / log2(2 + non-relevant documents above)."""
     return Worthy(Deterministic(_per_nonrelevant), AtLeast(rel)) / RELEVANT(rel)
 
 
-@measure("G", gain="linear", gains=None)
+@measure("G", gain=GAIN, gains=GAINS)
 def normalised_gain(gain: Any, gains: Any) -> Form:
     """Gains, each discounted by how much more the ideal ranking has gained by then, as a share of all gains."""
     value = gain_of(gain, gains)
     return Worthy(Deterministic(GainsBehindIdeal(value)), value)
 
 
-@measure("ndcg_rel", gain="linear", gains=None)
+@measure("ndcg_rel", gain=GAIN, gains=GAINS)
 def ndcg_at_relevant(gain: Any, gains: Any) -> Form:
     """The mean of nDCG over the ranks of the relevant documents; for those not retrieved, at the end of the list."""
     value = gain_of(gain, gains)
     return Worthy(Deterministic(AtEachRelevant(value)), value)
 
 
-@measure("Rndcg", gain="linear", gains=None, rel=1)
+@measure("Rndcg", gain=GAIN, gains=GAINS, rel=REL)
 def ndcg_at_levels(gain: Any, gains: Any, rel: float) -> Form:
     """The mean of nDCG over the ranks at which the ideal ranking goes down to a lower gain, and the last rank."""
     value = gain_of(gain, gains)
     return Worthy(Deterministic(AtEachLevel(value, rel)), value)
 
 
-@measure("ideal_dcg", gain="linear", gains=None)
+@measure("ideal_dcg", gain=GAIN, gains=GAINS)
 def ideal_dcg(gain: Any, gains: Any) -> Form:
     """The DCG of the best ranking of the judged documents."""
     return OfPool(Linear(DISCOUNTS["log2"], gain_of(gain, gains)))
@@ -117,27 +121,25 @@ def ideal_dcg(gain: Any, gains: Any) -> Form:
 # -- sets --------------------------------------------------------------------------------------------
 
 
-@measure("SetAP", rel=1, aliases=("set_map",))
+@measure("SetAP", rel=REL, aliases=("set_map",))
 def set_average_precision(rel: float) -> Form:
     """The precision of the retrieved set times its recall."""
     return Counted(_set_ap, rel)
 
 
-@measure("SetRelP", rel=1, aliases=("set_relative_P",))
+@measure("SetRelP", rel=REL, aliases=("set_relative_P",))
 def set_relative_precision(rel: float) -> Form:
     """The precision of the retrieved set as a share of the most that a set of its size could have."""
     return Counted(_set_relative, rel)
 
 
-@measure("utility", weights=[1, -1, 0, 0], documents=0, rel=1)
+@measure("utility", weights=WEIGHTS, documents=DOCUMENTS, rel=REL)
 def utility(weights: list[float], documents: int, rel: float) -> Form:
     """Weights for relevant and other documents retrieved, and relevant and other documents not retrieved."""
-    if len(weights) != 4:
-        raise CalipersError(f"'utility' has four weights, not {len(weights)}: {weights}")
     return Counted(Utility(tuple(weights), documents), rel)
 
 
-@measure("unj", cutoff=NEEDED)
+@measure("unj", cutoff=TOP_K.required)
 def unjudged(cutoff: int) -> Form:
     """The share of the first k ranks that hold an unjudged document. A grade below 0 counts as unjudged."""
     return Unjudged(cutoff) / CUTOFF(cutoff)
@@ -149,7 +151,7 @@ def number_of_queries() -> Form:
     return Counted(_one)
 
 
-@measure("num_nonrel_judged_ret", rel=1, average="sum")
+@measure("num_nonrel_judged_ret", rel=REL, average="sum")
 def number_judged_not_relevant(rel: float) -> Form:
     """How many documents are retrieved that are judged and not relevant."""
     return GradesBetween(0, rel)

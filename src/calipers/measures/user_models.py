@@ -30,69 +30,67 @@ from calipers.measures.gains import (
     gain_of,
 )
 from calipers.measures.levels import AtLeast, Judged
-from calipers.measures.registry import LARGEST, measure
+from calipers.measures.parameters import DISCOUNT, GAIN, GAIN_OR_BINARY, MAX_GRADE, PERSISTENCE, REL, TOP_K, Parameter
+from calipers.measures.registry import measure
 from calipers.measures.weights import DISCOUNTS, Geometric, InverseSquare, Weights, discount_of
 
+TARGET = Parameter(
+    "The number of relevant documents that a reader expects to need.",
+    "number", 1, above=0, most=1e100,  # its square has to be a finite number
+)  # fmt: skip
+RANKS = Parameter(
+    "The weights of this many ranks add up to 1. cwl_eval takes 1000.", "whole number", least=1, open="all ranks"
+)
 
-@measure("RR", cutoff=None, rel=1, aliases=("MRR", "recip_rank"))
+
+@measure("RR", cutoff=TOP_K, rel=REL, aliases=("MRR", "recip_rank"))
 def reciprocal_rank(cutoff: int | None, rel: float) -> Form:
     """One over the rank of the first relevant document, 0 where none is found."""
     return Cascade(DISCOUNTS["zipf"].up_to(cutoff), AtLeast(rel))
 
 
-@measure("ERR", cutoff=None, max_grade=LARGEST, gain="exp")
+@measure("ERR", cutoff=TOP_K, max_grade=MAX_GRADE, gain=GAIN.by_default("exp"))
 def expected_reciprocal_rank(cutoff: int | None, max_grade: float | None, gain: Any) -> Form:
     """The mean of one over the rank at which a reader, satisfied by better documents more often, stops."""
     return Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop_of(gain, max_grade))
 
 
-@measure("RBP", cutoff=None, p=0.8, rel=1, gain=None, max_grade=LARGEST)
+@measure("RBP", cutoff=TOP_K, p=PERSISTENCE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def rank_biased_precision(cutoff: int | None, p: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The rate at which a reader, who goes on to the next rank with probability p, meets relevant documents."""
-    return Linear(_persistence(p).up_to(cutoff), worth_of(rel, gain, max_grade))
+    return Linear(Weights(Geometric(p), cutoff), worth_of(rel, gain, max_grade))
 
 
-@measure("RBP-residual", cutoff=None, p=0.8, aliases=("RBPResidual",))
+@measure("RBP-residual", cutoff=TOP_K, p=PERSISTENCE, aliases=("RBPResidual",))
 def rank_biased_residual(cutoff: int | None, p: float) -> Form:
     """What RBP could still grow by if every unjudged document and every rank not shown were relevant."""
-    return Complement(Linear(_persistence(p).up_to(cutoff), Judged()))
+    return Complement(Linear(Weights(Geometric(p), cutoff), Judged()))
 
 
-LARGEST_TARGET = 1e100  # of documents that a reader wants; its square has to be a number
-
-
-@measure("INSQ", cutoff=None, T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
+@measure("INSQ", cutoff=TOP_K, T=TARGET, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE, ranks=RANKS)
 def inverse_squares(
     cutoff: int | None, T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None
 ) -> Form:
     """RBP for a reader who wants T relevant documents and grows more persistent on the way down."""
-    if not 0 < T <= LARGEST_TARGET:
-        raise CalipersError(f"T={T} of 'INSQ' is not above 0 and at most {LARGEST_TARGET:g}")
     value = worth_of(rel, gain, max_grade)
-    if check_ranks("INSQ", ranks) is None:
+    if ranks is None:
         return Linear(Weights(InverseSquare(T), cutoff), value)
     if cutoff is not None:
         raise CalipersError("INSQ takes a cutoff, or ranks whose weights add up to 1: not both")
     return Linear(Weights(InverseSquare(T), ranks), value) / TOTAL_WEIGHT
 
 
-def check_ranks(name: str, ranks: int | None) -> int | None:
-    """How many ranks share the weights of a measure; None for all that there are."""
-    if ranks is not None and (isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1):
-        raise CalipersError(f"ranks={ranks} of '{name}' is not a whole number of at least 1")
-    return ranks
-
-
-@measure("Weighted", cutoff=None, discount="telescoping", rel=1, gain=None, max_grade=LARGEST)
+@measure(
+    "Weighted",
+    cutoff=TOP_K,
+    discount=DISCOUNT.by_default("telescoping"),
+    rel=REL,
+    gain=GAIN_OR_BINARY,
+    max_grade=MAX_GRADE,
+)
 def weighted(cutoff: int | None, discount: Any, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The sum of any weight of each rank times the worth of its document."""
     return Linear(discount_of(discount).up_to(cutoff), worth_of(rel, gain, max_grade))
-
-
-def _persistence(p: float) -> Weights:
-    if not 0 <= p < 1:
-        raise CalipersError(f"p={p} of 'RBP' is not a probability below 1")
-    return Weights(Geometric(p))
 
 
 def stop_of(gain: Any, max_grade: float | None) -> Value:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from calipers.conventions import Convention
-from calipers.conventions.profile import base
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import reads_subtopics
 from calipers.evaluation.options import Policy, ScoringOptions
@@ -27,7 +26,7 @@ from calipers.record import Record
 from calipers.spark.columns import ORDER, Frame, about_systems, judgment_rows, known_systems, named, run_rows
 from calipers.spark.failures import translated
 from calipers.spark.session import map_in_arrow, sql
-from calipers.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
+from calipers.spark.worker import JUDGMENTS, DegeneratePools, Task
 
 LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
 MOST_BROADCAST = 1_000_000  # judged queries that are sent to every executor, to drop the rows of all others early
@@ -95,7 +94,7 @@ def evaluate(
     known = _systems(runs, rows, columns, name, systems)
     task = Task(
         systems=tuple(known),
-        measures={typed: Shipped(base(measure), measure.form) for typed, measure in bound.items()},
+        measures=bound,
         options=options,
         buckets=_buckets(judgments, facts.queries, len(known)),
         largest_list=largest_list,

@@ -30,7 +30,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import describe, refuse_infinite, refuse_undefined, score_lists
 from calipers.lists import Floats, Ints, Lists
-from calipers.measures.forms import Form
+from calipers.measures.registry import Measure
 from calipers.native.columns import Columns, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
@@ -45,22 +45,11 @@ SKEWED = 0.5  # a query with more than this share of a partition's rows is named
 SKEWED_FROM = 100_000  # rows of it, at least
 
 
-class Shipped(Record):
-    """A measure as workers need it: measures that a program declares itself are not known by name elsewhere."""
-
-    name: str  # of the measure that it is, or is made from
-    form: Form
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return {}
-
-
 class Task(Record):
     """Scores the partitions of a plan: a function from batches to batches."""
 
     systems: tuple[str, ...]
-    measures: Mapping[str, Shipped]
+    measures: Mapping[str, Measure]
     options: ScoringOptions
     buckets: int
     largest_list: int
@@ -99,7 +88,7 @@ class Task(Record):
         except CalipersError as error:
             raise CalipersError(error.message, file="judgments") from None  # the line is one of this partition
         known = self.options.like.judgments(known)
-        self.options.like.check(known, self.measures.values())  # type: ignore[arg-type]  # they have what is read
+        self.options.like.check(known, self.measures.values())
         return known
 
     def _grouped(self, columns: Columns) -> Judgments:
@@ -172,7 +161,7 @@ class _Waiting:
         coverage = Coverage.blank(len(self._found), len(known.queries))
         lists = Lists.of(known.pool, self._found)
         describe(coverage, slice(0, len(self._found)), self._found, lists)
-        scored = score_lists(lists, task.measures.values(), task.options)  # type: ignore[arg-type]  # they have a form
+        scored = score_lists(lists, task.measures.values(), task.options)
         shape = (len(task.measures), len(self._found), len(known.queries))
         values, reasons = scored.values.reshape(shape), scored.reasons.reshape(shape)
         refuse_infinite(values, list(task.measures), known.queries)

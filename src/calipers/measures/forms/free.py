@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from math import perm
-from typing import Any
+from typing import Any, Literal
 from warnings import warn
 from zlib import crc32
 
@@ -15,10 +15,12 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Traits
+from calipers.progress import progress_bar
 
 CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
 CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
 FEWEST_DRAWS = 4
+UnjudgedGrade = Literal["zero", "nan"]
 SMALL = 6  # documents whose orders are all tried to find the ideal and the worst ranking
 
 
@@ -65,16 +67,12 @@ class OverOrders(Form, final=False):
         tied[lists.list[lists.first != lists.last]] = True
         mean = np.empty(len(lists))
         mean[~tied] = self.untied(some_lists(lists, np.flatnonzero(~tied)))
-        for i in np.flatnonzero(tied).tolist():
-            one = _alone(lists, i)
-            scores, drawn = self._of_orders(one, _random(one, self.seed))
-            defined = ~np.isnan(scores)
-            if not defined.any():
-                mean[i] = np.nan
-                continue
-            scores = np.where(defined, scores, 0.0)
-            mean[i], spread[i] = scores.mean(), scores.std()
-            error[i] = spread[i] / np.sqrt(len(scores)) if drawn else 0.0
+        with progress_bar(int(tied.sum()), "lists with ties") as advance:
+            for i in np.flatnonzero(tied).tolist():
+                one = _alone(lists, i)
+                scores, drawn = self._of_orders(one, _random(one, self.seed))
+                mean[i], spread[i], error[i] = _moments_of(scores, drawn)
+                advance(1)
         return mean, spread, error
 
     def _of_orders(self, one: Lists, random: np.random.Generator) -> tuple[Floats, bool]:
@@ -89,12 +87,27 @@ class OverOrders(Form, final=False):
         return np.concatenate([self.untied(_copies(one, 0, _drawn_order(one, random))) for _ in range(draws)]), True
 
 
+def _moments_of(scores: Floats, drawn: bool) -> tuple[float, float, float]:
+    """Return mean, standard deviation and standard error of the scores of orders. Undefined scores count as 0."""
+    defined = ~np.isnan(scores)
+    if not defined.any():
+        return np.nan, 0.0, 0.0
+    scores = np.where(defined, scores, 0.0)
+    spread = float(scores.std())
+    return float(scores.mean()), spread, spread / float(np.sqrt(len(scores))) if drawn else 0.0
+
+
 class Deterministic(OverOrders):
     """A function of blocks of lists without ties."""
 
 
 class Free(OverOrders):
-    """A user's function of one ranked list of grades, unjudged documents counting as 0, to a number."""
+    """A user's function from the grades of one ranked list to a number.
+
+    Unjudged documents have the grade 0, or NaN with unjudged="nan".
+    """
+
+    unjudged: UnjudgedGrade = "zero"
 
     def ideal(self, population: Population) -> Floats:
         """Sorted by grade; where the documents are few, all orders are tried."""
@@ -127,7 +140,7 @@ class Free(OverOrders):
         result = np.empty(len(lists))
         for i in range(len(lists)):
             rows = slice(lists.offsets[i], lists.offsets[i + 1])
-            ranking = np.zeros(int(lists.length[i]))
+            ranking = np.full(int(lists.length[i]), np.nan if self.unjudged == "nan" else 0.0)
             ranking[lists.first[rows] - 1] = lists.grade[rows]
             score = self.function(ranking)
             if not np.isscalar(score) and np.ndim(score) != 0:
