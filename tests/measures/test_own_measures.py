@@ -112,7 +112,7 @@ def test_a_measure_that_lacks_a_parameter_is_refused_when_it_is_used() -> None:
             mean([incomplete])
 
 
-def test_every_built_in_measure_pickles(require: Require) -> None:
+def test_every_built_in_measure_pickles() -> None:
     for name in [example for reads in ("grades", "subtopics", "samples") for example in registry.examples(reads)]:
         measure = cal.parse(name)
         again = pickle.loads(pickle.dumps(measure))
@@ -158,12 +158,13 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 def test_measures_of_a_module_pickle_with_the_standard_library(module: Any, tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(module.mine(rel=2)))
     assert again == module.mine(rel=2)
-    (tmp_path / "sent.pickle").write_bytes(pickle.dumps(module.mine(rel=2)))
+    sent = tmp_path / "sent.pickle"
+    sent.write_bytes(pickle.dumps(module.mine(rel=2)))
     script = (
-        "import pickle, sys\nsys.path.insert(0, '.')\nimport calipers as cal\n"
-        f"print(cal.evaluate({QRELS!r}, {RUN!r}, pickle.load(open('sent.pickle', 'rb'))).mean())"
+        f"import pickle, sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport calipers as cal\n"
+        f"print(cal.evaluate({QRELS!r}, {RUN!r}, pickle.load(open({str(sent)!r}, 'rb'))).mean())"
     )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert "Mine(rel=2)" in found.stdout
 
 
