@@ -83,7 +83,7 @@ def targets(shapes: Sequence[Shape], results: Sequence[Result], start: dict[str,
 
 
 def machine() -> dict[str, Any]:
-    """What the figures depend on, and nothing that names the machine."""
+    """Return what the figures depend on. Nothing in it names the machine."""
     versions: dict[str, str | None] = {}
     for tool, package in PACKAGES.items():
         try:
@@ -161,7 +161,7 @@ def markdown(shapes: Sequence[Shape], results: Sequence[Result], start: dict[str
     return "\n".join(lines) + "\n"
 
 
-def summary(shapes: Sequence[Shape], results: Sequence[Result], busy: bool) -> str:
+def summary(shapes: Sequence[Shape], results: Sequence[Result]) -> str:
     """Return the table of the README: one row per shape, with the peer that ours is measured against."""
     lines = ["| shape | Calipers | peer | |", "|---|---:|---:|---:|"]
     for shape in shapes:
@@ -175,9 +175,27 @@ def summary(shapes: Sequence[Shape], results: Sequence[Result], busy: bool) -> s
             ]
             ratio = theirs.seconds / ours.seconds
             lines.append(f"| {shape.name}: {shape.title} | {cells[0]} | {shape.against} {cells[1]} | {ratio:.1f}x |")
-    if busy:
-        lines += ["", NOT_QUIET]
     return "\n".join(lines) + "\n"
+
+
+def chart(shapes: Sequence[Shape], results: Sequence[Result], path: Path) -> None:
+    """Write a bar chart of the times on files: one panel per shape, one bar per tool."""
+    import altair as alt
+
+    panels = []
+    for shape in shapes:
+        times = {result.tool: result.seconds for result in results if result.shape == shape.name and result.seconds}
+        if shape.kind != "files" or shape.name == "digits" or len(times) < 2:
+            continue
+        rows = [{"tool": tool, "seconds": time, "label": seconds(time)} for tool, time in times.items()]
+        bars = alt.Chart(alt.Data(values=rows)).encode(
+            x=alt.X("seconds:Q", axis=None), y=alt.Y("tool:N", title=None, sort=list(times))
+        )
+        colour = alt.condition("datum.tool == 'calipers'", alt.value("#0072B2"), alt.value("#999999"))
+        labels = bars.mark_text(align="left", dx=3).encode(text="label:N")
+        title = alt.Title(shape.title, anchor="start", fontSize=11)
+        panels.append((bars.mark_bar().encode(color=colour) + labels).properties(width=420, title=title))
+    alt.vconcat(*panels).configure_view(stroke=None).save(path)
 
 
 def fill_in(page: Path, mark: str, text: str) -> None:

@@ -11,9 +11,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-FILE_TOOLS = ("pytrec_eval", "ir_measures", "ranx", "calipers")
+TREC_EVAL = "TREC_EVAL"  # environment variable with the path of a trec_eval program, which is left out without it
+FILE_TOOLS = ("trec_eval", "pytrec_eval", "ir_measures", "ranx", "calipers")
+MEMORY_TOOLS = FILE_TOOLS[1:]
 # On the variants of the large file the slower tools have to be asked for (--tool).
-VARIANT_TOOLS = ("pytrec_eval", "calipers")
+VARIANT_TOOLS = ("trec_eval", "pytrec_eval", "calipers")
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Shape:
     @property
     def able(self) -> tuple[str, ...]:
         """The tools that can do this at all."""
-        return self.tools if self.kind == "arrays" else FILE_TOOLS
+        return FILE_TOOLS if self.kind == "files" else self.tools
 
     @property
     def recipe(self) -> dict[str, Any]:
@@ -57,7 +59,7 @@ SHAPES = [
           "pytrec_eval", simulation=MARCO, shuffle=True),
     Shape("many", "100 runs x 50 x 1,000", "files", 5_000_000, 3, 0, FILE_TOOLS, "pytrec_eval",
           ratio=8, simulation=TREC | {"systems": 100}),
-    Shape("dicts", "1 run x 50 x 1,000, dicts in memory", "dicts", 50_000, 3, 20, FILE_TOOLS, "pytrec_eval",
+    Shape("dicts", "1 run x 50 x 1,000, dicts in memory", "dicts", 50_000, 3, 20, MEMORY_TOOLS, "pytrec_eval",
           ratio=2, simulation=TREC | {"systems": 1}),
     Shape("arrays", "8 systems x 10,000 x 120, arrays in memory, tied scores", "arrays", 9_600_000, 3, 1,
           ("sklearn", "calipers"), "sklearn", ratio=12),
