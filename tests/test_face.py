@@ -40,8 +40,11 @@ def scores() -> cal.Scores:
         (lambda: scores().mean()["bm24", "RR"], "unknown row 'bm24'; did you mean bm25?"),
         (lambda: cal.compare(scores(), baseline="desne"), "unknown baseline 'desne'; did you mean dense?"),
         (lambda: cal.compare(scores()).matrix("AP"), "unknown measure 'AP'; there are nDCG@10, RR"),
-        (lambda: cal.explain(QRELS, RUNS, "q9", "AP"), "query 'q9' is not judged; there are q1, q2"),
-        (lambda: cal.explain(QRELS, RUNS, "q1", "AP", system="bm"), "unknown system 'bm'; did you mean bm25?"),
+        (lambda: cal.explain(cal.Experiment(QRELS, RUNS, "AP"), "q9"), "query 'q9' is not judged; there are q1, q2"),
+        (
+            lambda: cal.explain(cal.Experiment(QRELS, RUNS, "AP"), "q1", run="bm"),
+            "unknown system 'bm'; did you mean bm25?",
+        ),
         (lambda: cal.parse("nDGC@10"), "unknown measure 'nDGC@10'; did you mean nDCG"),
         (lambda: cal.evaluate(QRELS, RUNS, like="letor_4"), "unknown convention 'letor_4'; did you mean letor4?"),
         (lambda: cal.fuse(RUNS, weights={"bm": 1}), "a weight for 'bm'"),

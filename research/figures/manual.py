@@ -191,7 +191,7 @@ def figure_1(data: Path) -> str:
     judgments = cal.read_letor(data / "letor/MQ2008/S5.txt.xz")
     runs = sorted((data / "letor/oracle-output").glob("*.scores"))
     measures = [f"nDCG@{k}" for k in range(1, 11)]
-    found = cal.audit(judgments, runs, measures, like=["letor4", "yahoo"], reference="definition")
+    found = cal.Experiment(judgments, runs, measures).audit(like=["letor4", "yahoo"], reference="definition")
 
     def part(tool: str, measure: str, cause: str) -> float:
         parts = found.attribution(tool, measure)

@@ -4,9 +4,9 @@ from calipers._version import __version__ as __version__
 from calipers.attention.expected_exposure import Exposure as Exposure
 from calipers.attention.expected_exposure import exposure as exposure
 from calipers.auditing.audit import Audit as Audit
-from calipers.auditing.audit import audit as audit
 from calipers.auditing.explanation import Explanation as Explanation
 from calipers.auditing.explanation import explain as explain
+from calipers.auditing.matching_conventions import MatchingConventions as MatchingConventions
 from calipers.axioms.cards import Card as Card
 from calipers.axioms.cards import measure_card as measure_card
 from calipers.axioms.verdicts import Counterexample as Counterexample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from calipers.checks import Pairs, Policy, Samples
 from calipers.collection.document_facts import Costs, GroupsLike
@@ -12,7 +12,7 @@ from calipers.collection.mismatch import Unmatched
 from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.collection.runs import remembered
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
-from calipers.conventions import Convention
+from calipers.conventions import TOOLS, Convention
 from calipers.evaluation.evaluation import Evaluation, Measures
 from calipers.evaluation.options import ScoringOptions
 from calipers.measures.grammar import DEFAULT_MEASURES
@@ -21,6 +21,8 @@ from calipers.native.columns import Precision
 from calipers.stats.significance import SEED
 
 if TYPE_CHECKING:
+    from calipers.auditing.audit import Audit
+    from calipers.auditing.matching_conventions import MatchingConventions
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes, Thresholds
     from calipers.planning.sample_size import SampleSizePlan
@@ -222,3 +224,42 @@ class Experiment(Evaluation):
             document_texts=document_texts, judges=judges, test=test, correction=correction, alpha=alpha,
             samples=samples, seed=seed, population=population, command=command, progress=progress, warn=warn,
         )  # fmt: skip
+
+    @overload
+    def audit(
+        self,
+        *,
+        like: Sequence[str | Convention] = TOOLS,
+        reference: str | Convention | None = None,
+        alpha: float = 0.05,
+        number: None = None,
+        run: str | None = None,
+    ) -> Audit: ...
+    @overload
+    def audit(
+        self,
+        *,
+        like: Sequence[str | Convention] = TOOLS,
+        reference: str | Convention | None = None,
+        alpha: float = 0.05,
+        number: str | float,
+        run: str | None = None,
+    ) -> MatchingConventions: ...
+    def audit(
+        self,
+        *,
+        like: Sequence[str | Convention] = TOOLS,
+        reference: str | Convention | None = None,
+        alpha: float = 0.05,
+        number: str | float | None = None,
+        run: str | None = None,
+    ) -> Audit | MatchingConventions:
+        """Return the figures of other tools for the same rankings, and why they differ. See `calipers.auditing.audit`.
+
+        >>> exp = Experiment({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "a": 1}}, "nDCG@10")
+        >>> exp.audit(number="0.0000").tools_that_match()
+        ('letor3', 'letor4', 'mslr', 'letor4:stated', 'mslr:stated')
+        """
+        from calipers.auditing.audit import audit
+
+        return audit(self, like=like, reference=reference, alpha=alpha, number=number, run=run)  # type: ignore[call-overload, no-any-return]

@@ -6,7 +6,7 @@ import json
 import random
 import re
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.auditing.attribution import SWITCHES, shapley, turned
-from calipers.auditing.multiverse import multiverse
+from calipers.auditing.audit import Audit
+from calipers.auditing.explanation import Explanation
+from calipers.auditing.matching_conventions import MeasureFigures, merged_choices
 from calipers.auditing.rescoring import Rescorer
 from calipers.auditing.terms import order_reach
 from calipers.cli.commands import COMMANDS, root
@@ -54,6 +56,18 @@ def collection(seed: int = 1, most: int = 2) -> tuple[Qrels, Runs]:
                 skill = {"one": 0.0, "two": 1.0, "three": 2.0}[system]
                 run[query] = {d: round(skill * qrels[query][d] + draw.random() * 3) / 2 for d in shown} | {"x": 0.5}
     return qrels, runs
+
+
+def audit(qrels: Any, runs: Any, measures: Any = "nDCG@10", **options: Any) -> Audit:
+    return cal.Experiment(qrels, runs, measures).audit(**options)
+
+
+def explain(qrels: Any, runs: Any, query: str, measure: str = "nDCG@10", **options: Any) -> Explanation:
+    return cal.explain(cal.Experiment(qrels, runs, measure), query, **options)
+
+
+def figures_of(qrels: Any, runs: Any, measure: str, number: str | float, run: str | None = None) -> MeasureFigures:
+    return cal.Experiment(qrels, runs, measure, warn=False).audit(number=number, run=run).by_measure[measure]
 
 
 # --- Shapley's value --------------------------------------------------------------------------------------
@@ -100,7 +114,7 @@ def test_turned_switches_lead_from_one_convention_to_the_other() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_figures_are_those_of_evaluate_and_parts_add_up(measure: str, seed: int) -> None:
     qrels, runs = collection(seed, most=1 if measure in ("AP", "AP@10", "P@5") else 2)
-    found = cal.audit(qrels, runs, measure, like=list(CONVENTIONS))
+    found = audit(qrels, runs, measure, like=list(CONVENTIONS))
     figures = found.figures()
     assert figures.columns[:2] == ("system", "calipers")
     available = [tool for tool in CONVENTIONS if (measure, tool) not in found.unavailable]
@@ -118,7 +132,7 @@ def test_figures_are_those_of_evaluate_and_parts_add_up(measure: str, seed: int)
 
 def test_one_cause_alone_gets_the_whole_difference() -> None:
     qrels, runs = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}, {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}}
-    found = cal.audit(qrels, runs, like=["yahoo:stated", "letor4:stated", "letor3:stated"])
+    found = audit(qrels, runs, like=["yahoo:stated", "letor4:stated", "letor3:stated"])
     yahoo = found.attribution("yahoo:stated")
     assert (yahoo.causes[0], yahoo.parts[0, 0], yahoo.lists[0]) == ("no relevant document", 0.5, 1)
     assert yahoo.settings[0] == ("0", "1")
@@ -134,7 +148,7 @@ def test_one_cause_alone_gets_the_whole_difference() -> None:
 
 def test_switches_that_a_measure_fixes_are_no_causes() -> None:
     qrels, runs = collection()
-    found = cal.audit(qrels, runs, "nDCG(gain=exp,discount=log2,ideal=pool)@10", like=["letor4", "sklearn"])
+    found = audit(qrels, runs, "nDCG(gain=exp,discount=log2,ideal=pool)@10", like=["letor4", "sklearn"])
     assert set(found.attribution("letor4").causes) == {"lists shorter than k", "tied scores", "missing queries"}
     assert np.abs(found.attribution("letor4").parts).max(axis=1).min() > 0
     assert set(found.attribution("sklearn").causes) == {"missing queries"}
@@ -143,7 +157,7 @@ def test_switches_that_a_measure_fixes_are_no_causes() -> None:
 def test_tools_that_cannot() -> None:
     qrels = {"q": {"a": 3, "b": 0}, "r": {"a": 1}}
     runs = {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0}}
-    found = cal.audit(qrels, runs, "nDCG@10 AP")
+    found = audit(qrels, runs, "nDCG@10 AP")
     assert found.figures("nDCG@10")["run", "letor4"] == "n/a"
     assert "label 3 of query 'q'" in found.unavailable["nDCG@10", "letor4"]
     assert found.unavailable["AP", "gdeval"] == "gdeval has no AP"
@@ -156,14 +170,14 @@ def test_tools_that_cannot() -> None:
     with pytest.raises(CalipersError, match="which measure"):
         found.figures()
     with pytest.raises(CalipersError, match="letor4 cannot be the reference for nDCG@10: label 3"):
-        cal.audit(qrels, runs, reference="letor4")
+        audit(qrels, runs, reference="letor4")
     judgments = cal.Judgments.from_arrays([1, 0], group=[2])
-    tied = cal.audit(judgments, np.zeros(2), like=["trec_eval", "letor4"])
+    tied = audit(judgments, np.zeros(2), like=["trec_eval", "letor4"])
     assert "no ids" in tied.unavailable["nDCG@10", "trec_eval"]
     with pytest.raises(CalipersError, match="named twice"):
-        cal.audit(qrels, runs, like=["letor4", "letor4:observed"])
+        audit(qrels, runs, like=["letor4", "letor4:observed"])
     with pytest.raises(CalipersError, match="no query in common"):
-        cal.audit(qrels, {"z": {"a": 1.0}})
+        audit(qrels, {"z": {"a": 1.0}})
 
 
 def test_orders_and_significance() -> None:
@@ -176,32 +190,32 @@ def test_orders_and_significance() -> None:
         "deep": {q: best if q.startswith("long") else {"b": 2.0, "a": 1.0} for q in pools},
         "flat": {q: late if q.startswith("long") else {"a": 2.0, "b": 1.0} for q in pools},
     }
-    found = cal.audit(pools, runs, "P@1", like=["letor4", "trec_eval"])
+    found = audit(pools, runs, "P@1", like=["letor4", "trec_eval"])
     assert found.groups() == [["calipers", "letor4", "trec_eval"]]
-    assert found.advice().startswith("All tools agree on P@1 here")
-    found = cal.audit(pools, runs, "nDCG@10", like=["letor4", "trec_eval"])
+    assert found.summary.startswith("All tools agree on P@1 here")
+    found = audit(pools, runs, "nDCG@10", like=["letor4", "trec_eval"])
     assert found.figures()["deep", "calipers"] == pytest.approx((1 + D3) / 2)
-    found = cal.audit(pools, {**runs, "deep": {q: late if q == "long0" else r for q, r in runs["deep"].items()}},
+    found = audit(pools, {**runs, "deep": {q: late if q == "long0" else r for q, r in runs["deep"].items()}},
                       "nDCG@10", like=["letor4"])  # fmt: skip
     assert found.correlations()["calipers", "letor4"] == 1
     assert found.swaps().rows == ()
     # Short lists decide for "flat" under the definition; LETOR 4.0 does not see them.
     kept = {"long0", "long1", *(q for q in pools if q.startswith("short"))}
     mixed = {"deep": {q: r if q in kept else late for q, r in runs["deep"].items()}, "flat": runs["flat"]}
-    found = cal.audit(pools, mixed, "nDCG@10", like=["letor4"])
+    found = audit(pools, mixed, "nDCG@10", like=["letor4"])
     assert found.correlations()["calipers", "letor4"] == -1
     assert [row[:4] for row in found.swaps().rows] == [("calipers", "letor4", "flat", "deep")]
     assert found.significance().columns == ("tools", "significant", "appear", "vanish", "turn")
-    assert "1 pair of systems changes places between calipers and letor4" in found.advice()
+    assert "1 pair of systems changes places between calipers and letor4" in found.summary
     changes = found.changes()
     assert {row[1] for row in changes.rows} <= {"appears", "vanishes", "turns"}
-    assert "Audit: 2 systems x 2 tools" in repr(found)
+    assert repr(found).startswith("nDCG@10 of 2 systems under 2 tools\n")
     assert "<table>" in found._repr_html_()
 
 
 def test_significant_differences_that_vanish() -> None:
     qrels, runs = collection(5)
-    found = cal.audit(qrels, runs, "nDCG@10")
+    found = audit(qrels, runs, "nDCG@10")
     table = found.significance()
     assert table.rows[0][0].startswith("calipers")
     assert table.rows[0][2:] == (0, 0, 0)
@@ -210,9 +224,9 @@ def test_significant_differences_that_vanish() -> None:
 
 
 def test_one_query_and_one_system() -> None:
-    found = cal.audit({"q": {"a": 1}}, {"q": {"a": 1.0}})
+    found = audit({"q": {"a": 1}}, {"q": {"a": 1.0}})
     assert found.changes().rows == ()
-    assert found.advice()
+    assert found.summary
 
 
 # --- explanations -----------------------------------------------------------------------------------------
@@ -221,15 +235,16 @@ def test_one_query_and_one_system() -> None:
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "P@5", "ERR@10", "MeanNDCG", "V2(nDCG@10)", "DCG", "RBP"])
 def test_terms_add_up(measure: str) -> None:
     qrels, runs = collection(3, most=2)
+    ours = CONVENTIONS["mslr"].with_(name="ours", measures=None)
     for query in list(qrels)[:12]:
         if query not in runs["two"]:
             continue
-        found = cal.explain(qrels, runs, query, measure, like=["definition", "mslr"], system="two")
-        for like in ("definition", "mslr"):
-            wanted = cal.evaluate(qrels, runs["two"], measure, like=like)
+        found = explain(qrels, runs, query, measure, reference="definition", like=[ours], run="two")
+        for like, rules in (("definition", "definition"), ("ours", ours)):
+            wanted = cal.evaluate(qrels, runs["two"], measure, like=rules)
             score = wanted.values[0, 0, wanted.queries.index(query)]
-            assert found.scores[like] == pytest.approx(score, nan_ok=True)
-            rows = found.table(like).rows
+            assert found.scores[measure, like] == pytest.approx(score, nan_ok=True)
+            rows = found.terms[measure, like].rows
             total = next(row[-1] for row in rows if row[0] == "sum of the list")
             terms = [row[-1] for row in rows if row[0].startswith("list") and row[-1] is not None]
             assert sum(terms) == pytest.approx(total)
@@ -238,18 +253,26 @@ def test_terms_add_up(measure: str) -> None:
 
 def test_explanation_says_why() -> None:
     labels, run = {"q": {"a": 2, "b": 0}, "r": {"c": 0}}, {"q": {"b": 2.0, "a": 1.0}, "r": {"c": 1.0}}
-    found = cal.explain(labels, run, "q")
-    assert found.table("letor4").rows[-1][2] == "2 documents, fewer than 10: 0"
-    assert found.table("definition").rows[1] == ("list", "2", "a", 2.0, 3.0, pytest.approx(D3), pytest.approx(3 * D3))
-    assert "letor4: 0.0000" in str(found)
-    found = cal.explain(labels, run, "r", like=["yahoo"])
-    assert found.table("yahoo").rows[-1][2] == "no relevant document: counts 1"
-    tied = cal.explain(labels, {"q": {"a": 1.0, "b": 1.0}}, "q", "AP", like=["definition"])
-    assert ("list, the tie together", "1-2") in [row[:2] for row in tied.table("definition").rows]
+    found = explain(labels, run, "q", reference="definition", like="letor4")
+    assert found.terms["nDCG@10", "letor4"].rows[-1][2] == "2 documents, fewer than 10: 0"
+    assert found.terms["nDCG@10", "definition"].rows[1] == (
+        "list",
+        "2",
+        "a",
+        2.0,
+        3.0,
+        pytest.approx(D3),
+        pytest.approx(3 * D3),
+    )
+    assert found.summary == "nDCG@10 like definition: 0.6309. nDCG@10 like letor4: 0.0000."
+    found = explain(labels, run, "r", like=["yahoo"])
+    assert found.terms["nDCG@10", "yahoo"].rows[-1][2] == "no relevant document: counts 1"
+    tied = explain(labels, {"q": {"a": 1.0, "b": 1.0}}, "q", "AP", reference="definition")
+    assert ("list, whole tie", "1-2") in [row[:2] for row in tied.terms["AP", "definition"].rows]
     with pytest.raises(CalipersError, match="query 'z' is not judged"):
-        cal.explain(labels, run, "z")
+        explain(labels, run, "z")
     with pytest.raises(CalipersError, match="unknown system 'z'; there are run"):
-        cal.explain(labels, run, "q", system="z")
+        explain(labels, run, "q", run="z")
 
 
 # --- the command ------------------------------------------------------------------------------------------
@@ -282,7 +305,7 @@ def test_the_command(files: Path) -> None:
     assert "no relevant document" in done.stdout
     assert lines[-1].startswith("Report nDCG@10 as calipers evaluate prints it, with the linear gain, and say so: ")
     assert "queries without a relevant document" in done.stderr
-    figures = cal.audit("qrels.txt", ["one.run", "two.run", "three.run"]).figures()
+    figures = audit("qrels.txt", ["one.run", "two.run", "three.run"]).figures()
     assert f"{figures['two', 'letor4']:.4f}" in lines[4]
 
 
@@ -307,7 +330,7 @@ def test_formats_and_choices(files: Path) -> None:
     found = json.loads(done.stdout)
     assert [*found["figures-AP"][0]] == ["system", "trec_eval", "calipers", "yahoo", "sklearn"]  # evaluate's own too
     assert (found["figures-AP"][0]["yahoo"], found["figures-AP"][0]["sklearn"]) == ("n/a", "n/a")
-    assert "n/a, yahoo (AP)" in done.stderr
+    assert "no figure for yahoo (AP)" in done.stderr
     Path("ours.toml").write_text('gain = "linear"\nempty = 1\n', encoding="utf-8")
     assert "ours" in run("--tool", "ours.toml").stdout
     done = run("--show", "parts", "--tool", "letor4", "--format", "csv")
@@ -323,7 +346,7 @@ def test_formats_and_choices(files: Path) -> None:
 
 
 def test_explain_on_the_command_line(files: Path) -> None:
-    done = run("--explain", "q1", "--tool", "letor4", "--system", "two")
+    done = run("--explain", "q1", "--tool", "letor4", "--run", "two")
     assert done.exit_code == 0, done.exception
     assert "nDCG@10 of two for query q1, like calipers" in done.stdout
     assert "like letor4" in done.stdout
@@ -352,7 +375,7 @@ def test_document_002_figure_1(data: Path) -> None:
     measures = [f"nDCG@{k}" for k in range(1, 11)]
     judgments = cal.read_letor(data / "letor" / "MQ2008" / "S5.txt.xz")
     tools = ["letor4", "yahoo", "letor4:stated", "yahoo:stated"]
-    found = cal.audit(judgments, scores, measures, like=tools, reference="definition")
+    found = audit(judgments, scores, measures, like=tools, reference="definition")
     empty = found.facts["queries without a relevant document"] / found.facts["queries"]
     assert empty > 0.25
     short = {}
@@ -381,7 +404,7 @@ def test_the_37_runs_of_dl19(data: Path) -> None:
     qrels = data / "trec" / "qrels" / "qrels.dl19-passage.txt.xz"
     runs = sorted((data / "trec" / "dl19-passage" / "runs").iterdir())
     assert len(runs) == 37
-    found = cal.audit(qrels, runs, "nDCG@10")
+    found = audit(qrels, runs, "nDCG@10")
     found.causes(), found.correlations(), found.swaps(), found.significance()
     wanted: Any = cal.evaluate(qrels, runs[:3], "nDCG@10", like="trec_eval-9").mean()
     for system, figure in wanted.rows:
@@ -396,7 +419,7 @@ def test_labels_below_0_count_as_0_where_a_tool_has_none() -> None:
     qrels = {"q1": {"a": 2, "b": -1, "c": 1}, "q2": {"d": 1, "e": 0}}
     runs = {"one": {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}, "q2": {"e": 2.0, "d": 1.0}}}
     clamped = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"d": 1, "e": 0}}
-    found = cal.audit(qrels, runs, "nDCG@10")
+    found = audit(qrels, runs, "nDCG@10")
     assert not found.unavailable
     for tool in CONVENTIONS.values():
         if tool.name in TOOLS:
@@ -405,17 +428,17 @@ def test_labels_below_0_count_as_0_where_a_tool_has_none() -> None:
             assert found.figures()["one", tool.name] == pytest.approx(expected, abs=1e-12)
     assert set(found.raised.values()) == {1}
     ours = Convention("ours", labels=LabelRange(lowest=0))
-    parts = cal.audit(qrels, runs, "num_nonrel_judged_ret", like=[ours]).attribution("ours")
+    parts = audit(qrels, runs, "num_nonrel_judged_ret", like=[ours]).attribution("ours")
     assert (parts.causes, parts.settings) == (("grades below 0",), (("as they are", "as 0"),))
     assert parts.parts[0, 0] == parts.difference[0] == 1  # b is a judged document that is not relevant, for them
 
 
 def test_the_tools_own_default_is_a_column_whatever_the_reference() -> None:
     qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
-    found = cal.audit(qrels, run, "nDCG@10", like=["yahoo"], reference="letor4")
+    found = audit(qrels, run, "nDCG@10", like=["yahoo"], reference="letor4")
     assert found.figures().columns == ("system", "letor4", "calipers", "yahoo")
     assert found.figures()["run", "calipers"] == cal.evaluate(qrels, run, "nDCG@10").mean()["run", "nDCG@10"]
-    linear = cal.audit(qrels, run, "nDCG(gain=linear)@10", like=["yahoo", "definition"])
+    linear = audit(qrels, run, "nDCG(gain=linear)@10", like=["yahoo", "definition"])
     assert len({*linear.figures().rows[0][1:]}) == 1  # what was asked for is asked of all
     assert "gain" not in linear.attribution("yahoo").causes
 
@@ -425,7 +448,7 @@ def test_the_multiverse_has_every_tool_and_every_combination() -> None:
     chances: dict[str, Any] = {"ties": 0.5, "missing": 0.1, "empty": 0.2, "unjudged": 0.3, "grades": (0.6, 0.25, 0.15)}
     simulation = simulate(topics=8, systems=3, pool=8, retrieved=12, **chances, seed=4)
     system = [*simulation.runs][1]
-    found = multiverse(simulation.qrels, simulation.runs, "nDCG@5", "0.5", system=system)
+    found = figures_of(simulation.qrels, simulation.runs, "nDCG@5", "0.5", run=system)
     for tool in TOOLS:
         scores = cal.evaluate(simulation.qrels, simulation.runs, "nDCG@5", like=tool, warn=False)
         figure = float(scores.mean()[system, "nDCG@5"])
@@ -433,7 +456,7 @@ def test_the_multiverse_has_every_tool_and_every_combination() -> None:
         assert tool in {name for c, _ in printed.matches for name in printed.tools[c]}
         assert {s for _, s in printed.matches} == {1}
         assert replace(found, number=f"{100 * figure:.4f}").matches == printed.matches  # as a percentage
-        assert tool in printed.table().rows[0][2] + printed.sentences()[0]
+        assert tool in printed.matches_table().rows[0][2] + printed.sentences()[0]
     for c, convention in enumerate(found.conventions[::41]):  # each figure is what evaluate says
         expected = cal.evaluate(simulation.qrels, simulation.runs, "nDCG@5", like=convention, warn=False).mean()
         assert found.figures[41 * c].tolist() == pytest.approx(expected["nDCG@5"], abs=1e-12)
@@ -447,20 +470,64 @@ def test_the_order_of_the_systems_survives_or_does_not() -> None:
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2, "d": 1, "e": 0}}
     better = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 3.0, "d": 2.0, "e": 1.0}}
     worse = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"e": 3.0, "d": 2.0, "c": 1.0}}
-    found = multiverse(qrels, {"better": better, "worse": worse}, "RR", "1.0")
+    found = figures_of(qrels, {"better": better, "worse": worse}, "RR", "1.0")
     assert found.sentences()[0].startswith("1.0 is the RR of better under ")
     assert "the order of the 2 systems is the same under all" in found.sentences()[1]
-    assert multiverse(qrels, {"better": better}, "RR", "0.77").sentences() == [
+    assert figures_of(qrels, {"better": better}, "RR", "0.77").sentences() == [
         f"none of {counted(len(found.conventions), 'known convention')} prints 0.77; the nearest is 1.0000, better "
         "like calipers"
     ]
     short = {"q1": {"a": 1.0}, "q2": {"c": 1.0}}  # perfect, but shorter than k: 0 for LETOR's scripts
     deep = {"q1": {"b": 4.0, "a": 3.0, "x": 2.0}, "q2": {"e": 4.0, "c": 3.0, "x": 2.0}}
-    turned = multiverse(qrels, {"short": short, "deep": deep}, "nDCG@2", "0.5")
-    assert re.search(r"does not survive: it is another under \d+ of \d+ known conventions", turned.sentences()[-1])
+    turned = figures_of(qrels, {"short": short, "deep": deep}, "nDCG@2", "0.5")
+    assert re.search(
+        r"depends on the convention: it is another under \d+ of [\d,]+ known conventions", turned.sentences()[-1]
+    )
     assert re.search(r"at most (1 pair changes|[2-9]\d* pairs change) places", turned.sentences()[-1])
     with pytest.raises(cal.CalipersError, match="'seven' is not a number"):
-        multiverse(qrels, {"better": better}, "RR", "seven")
+        figures_of(qrels, {"better": better}, "RR", "seven")
+
+
+@given(st.sets(st.tuples(*[st.sampled_from("abc")] * 3)))
+@settings(max_examples=60)
+def test_merged_choices_hold_the_same_rows(rows: set[tuple[str, ...]]) -> None:
+    blocks = merged_choices([*rows])
+    unfolded = [row for block in blocks for row in product(*block)]
+    assert len(unfolded) == len({*unfolded})
+    assert {*unfolded} == rows
+    assert merged_choices([*product("abc", "abc", "abc")]) == [(("a", "b", "c"),) * 3]
+
+
+def test_switches_that_change_nothing_share_a_row() -> None:
+    """The ties of this run are of equal grades, so that no tie rule changes a figure."""
+    qrels = {"q1": {"a": 2, "b": 1, "c": 1, "d": 0}, "q2": {"e": 0}}
+    runs = {"one": {"q1": {"b": 2.0, "c": 2.0, "a": 1.0, "d": 0.5}, "q2": {"e": 1.0}}}
+    exp = cal.Experiment(qrels, runs, "nDCG@10", warn=False)
+    figure = exp.with_(like="yahoo").scores.mean()["one", "nDCG@10"]
+    found = exp.audit(number=f"{figure:.4f}")
+    table = found.table()
+    assert "tied scores" not in table.columns
+    assert any("every choice prints" in note and "tied scores" in note for note in found.notes)
+    assert len(found.by_measure["nDCG@10"].matches) > len(table)
+    assert "yahoo" in table.rows[0][2]
+    assert {"yahoo", "lightgbm", "xgboost"} <= {*found.tools_that_match()}
+
+
+def test_tools_that_cannot_read_the_data_are_skipped_with_a_note() -> None:
+    found = cal.Experiment({"q": {"a": 3, "b": 0}}, {"q": {"a": 1.0, "b": 0.5}}, "nDCG@10").audit(number=1.0)
+    assert any("skipped for nDCG@10: letor3 (label 3 of query 'q'" in note for note in found.notes)
+    assert "trec_eval" in found.tools_that_match()
+    with pytest.raises(CalipersError, match="condensed"):
+        cal.Experiment({"q": {"a": 1}}, {"q": {"a": 1.0}}, condensed=True).audit()
+
+
+def test_the_reference_is_the_experiment() -> None:
+    qrels, runs = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}
+    exp = cal.Experiment(qrels, runs, "RR", ties="worst")
+    found = exp.audit(like=["trec_eval"])
+    assert found.figures().columns == ("system", "experiment", "calipers", "trec_eval")
+    assert found.figures()["run", "experiment"] == exp.scores["RR"][0, 0] == 0.5
+    assert exp.with_(ties=None, like="trec_eval").audit(like=["ranx"]).reference.name == "trec_eval"
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])

@@ -109,7 +109,7 @@ READ: dict[str, Callable[[], object]] = {  # calls that read files, and warn of 
     "pool three.run good.run --depth 2": lambda: cal.pool(["three.run", "good.run"], depth=2),
     "pool three.run good.run --judged qrels --budget 2 -m nDCG@5": lambda: cal.Experiment(
         "qrels", ["three.run", "good.run"], "nDCG@5").pool(budget=2),
-    "audit qrels three.run -m nDCG@10": lambda: cal.audit("qrels", "three.run", "nDCG@10"),
+    "audit qrels three.run -m nDCG@10": lambda: cal.Experiment("qrels", "three.run", "nDCG@10").audit(),
 }  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
     "name",
     ["compare", "equivalence", "check", "difference", "meta_evaluate", "judges", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
-     "reproducibility", "read_scores", "evaluate", "bounds", "pool", "audit", "explain",
+     "reproducibility", "read_scores", "evaluate", "bounds", "pool", 
      "exposure", "sampled"],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:

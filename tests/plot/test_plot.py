@@ -42,8 +42,8 @@ def charts() -> dict[str, Any]:
         "query_map": plot.query_map(types, "AP"),
         "expected_histogram": plot.expected_histogram(bounds, "AP"),
         "significance_curves": plot.significance_curves(cal.discriminative_power(scores)),
-        "tool_causes": plot.tool_causes(cal.audit(qrels, runs, "nDCG@10")),
-        "tool_scores": plot.tool_scores(cal.audit(qrels, runs, "nDCG@10")),
+        "tool_causes": plot.tool_causes(cal.Experiment(qrels, runs, "nDCG@10").audit()),
+        "tool_scores": plot.tool_scores(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "dendrogram": plot.dendrogram(difference),
         "heat_map": plot.heat_map(difference),
         "power_curves": plot.power_curves(cal.plan(scores, 0.1)),
@@ -76,7 +76,11 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
     study = cal.judges(qrels, {"turned": turned, "same": qrels}, runs, ["AP"], warn=False)
     confusions = list(study.confusion.values())
     compared, to_baseline = cal.compare(scores), cal.compare(scores, baseline=old)
-    audit, power, plan = cal.audit(qrels, runs, "nDCG@10"), cal.discriminative_power(scores), cal.plan(scores, 0.1)
+    audit, power, plan = (
+        cal.Experiment(qrels, runs, "nDCG@10").audit(),
+        cal.discriminative_power(scores),
+        cal.plan(scores, 0.1),
+    )
     ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()
     made: list[Callable[[], Any]] = [
         lambda: plot.means(scores), lambda: plot.between_bounds(scores, bounds, "nDCG@10"),
@@ -194,7 +198,7 @@ def test_charts_need_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_tool_has_a_point_for_every_system() -> None:
     simulation = simulate(topics=6, systems=4, retrieved=20, seed=5)
-    audit = cal.audit(simulation.qrels, simulation.runs, "nDCG@10", like=["letor4", "yahoo"])
+    audit = cal.Experiment(simulation.qrels, simulation.runs, "nDCG@10").audit(like=["letor4", "yahoo"])
     with specified():
         rows = plot.tool_scores(audit).specification(lambda data: {"values": data.values})["data"]["values"]
     table = audit.figures()

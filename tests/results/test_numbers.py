@@ -243,7 +243,7 @@ def test_what_evaluates_on_its_own_account_does_not_warn(tmp_path: Path) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalipersWarning)
         cal.ric_study(QRELS, runs)
-        cal.audit(QRELS, runs, "nDCG@10")
+        cal.Experiment(QRELS, runs, "nDCG@10").audit()
         cal.Experiment(QRELS, runs, warn=False).report(tmp_path / "report.html", warn=False)
 
 

@@ -1,1 +1,1 @@
-"""What tools make of the same rankings, side by side, and why their figures differ."""
+"""Comparison of scores under the conventions of other tools."""

@@ -1,4 +1,4 @@
-"""What an audit comes down to, in one sentence."""
+"""Advice that follows from an audit, in one sentence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from calipers.plurals import counted, verb
 if TYPE_CHECKING:
     from calipers.auditing.audit import Audit
 
-SHOWN = 5e-5  # what four digits show
+SHOWN = 5e-5  # smallest difference that four digits show
 
 
 def advice(audit: Audit) -> str:
-    """What to report, and what not to compare, where the data calls for it.
+    """Return which figure to report, and which figures not to compare it with.
 
-    What to report is what the reference has, which is what `calipers evaluate` prints unless another was asked for.
+    The figure to report is that of the reference, by default the figure that `calipers evaluate` prints.
     """
     name = max(audit.measures, key=lambda each: _largest(audit, each))
     if _largest(audit, name) < SHOWN:
@@ -34,7 +34,7 @@ def advice(audit: Audit) -> str:
 
 
 def _reported(audit: Audit, name: str) -> str:
-    """Whose figure to report, and the command that prints it."""
+    """Return the name of the figure to report, and the command that prints it."""
     from calipers.conventions import PLAIN
     from calipers.measures.grammar import parse_all
 
@@ -48,14 +48,14 @@ def _reported(audit: Audit, name: str) -> str:
 
 
 def _largest(audit: Audit, name: str) -> float:
-    """The largest difference from the reference."""
+    """Return the largest difference from the reference."""
     return max((float(abs(a.difference).max()) for (of, _), a in audit.attributions.items() if of == name), default=0.0)
 
 
-MOST = 2  # causes that a sentence can hold
+MOST = 2  # causes that the sentence names
 SENTENCES = {
-    "no relevant document": "{lists} lists belong to queries without a relevant document, for which {tools} {verb} "
-    "{setting} ({part}) whatever the ranking: leave such queries out",
+    "no relevant document": "{lists} lists belong to queries without a relevant document, which {tools} {verb} as "
+    "{setting} for any ranking ({part}): leave such queries out",
     "lists shorter than k": "{lists} lists are shorter than k, which {tools} {verb} {setting} ({part}): do not "
     "compare with such figures",
     "where the ideal comes from": "{tools} {verb} the ideal of {setting} ({part})",
@@ -90,7 +90,7 @@ _FOR_ONE = {
 
 
 def _about(audit: Audit, name: str, cause: str, sentence: str) -> tuple[float, str] | None:
-    """How far one cause moves figures, and the sentence on the tools that it moves most."""
+    """Return the largest effect of one cause, and a sentence on the tools that it affects most."""
     moved = {}
     for tool in audit.tools:
         found = audit.attributions.get((name, tool.name))

@@ -1,8 +1,8 @@
-"""The difference between two conventions, divided among its causes.
+"""Causes of the difference between the figures of two conventions.
 
-Two conventions differ in a few switches. Turning them one after the other leads from one figure to the other, and each
-step is what that switch adds; but the steps depend on the order of turning. Shapley's value is their mean over all
-orders, so that the parts add up to the difference whatever the switches do to each other:
+Two conventions differ in a few switches. Turning one switch after the other leads from one figure to the other figure.
+The effect of a switch depends on the order of turning, so we take the mean over all orders, which is Shapley's value.
+The parts add up to the difference:
 
     part_i = sum over sets S of other switches of |S|! (m - |S| - 1)! / m! * (v(S and i) - v(S))
 
@@ -26,7 +26,7 @@ from calipers.lists import Floats
 
 NOISE = 1e-13  # parts below this are rounding
 
-# What conventions differ in, and the fields that say it.
+# Switches, and the fields of a convention that each one sets.
 SWITCHES: dict[str, tuple[str, ...]] = {
     "no relevant document": ("empty",),
     "lists shorter than k": ("short",),
@@ -48,20 +48,20 @@ SWITCHES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What each cause adds to the figures of each system, going from the reference to a tool.
+    """Part of each cause in the difference between a tool and the reference, for each system.
 
-    What the two do differently, but to no effect on these lists, is no cause.
+    A switch without an effect on these lists is not a cause.
     """
 
     causes: tuple[str, ...]
-    settings: tuple[tuple[str, str], ...]  # of each cause: the reference's choice and the tool's
-    lists: tuple[int, ...]  # of each cause: lists that it concerns
+    settings: tuple[tuple[str, str], ...]  # by cause: the choices of the reference and of the tool
+    lists: tuple[int, ...]  # by cause: number of lists that it affects
     parts: Floats  # [cause, system]
-    difference: Floats  # of each system, the tool's figure less the reference's
+    difference: Floats  # by system: figure of the tool minus figure of the reference
 
 
 def attribute(rescorer: Rescorer, name: str, reference: Convention, tool: Convention) -> Attribution:
-    """Divide the difference between the figures of a tool and of the reference among what they do differently."""
+    """Divide the difference between the figures of a tool and of the reference among its causes."""
     causes = [cause for cause in SWITCHES if _matters(rescorer, name, reference, tool, cause)]
     value = {
         chosen: rescorer.means(name, turned(reference, tool, chosen))
@@ -81,7 +81,9 @@ def attribute(rescorer: Rescorer, name: str, reference: Convention, tool: Conven
 
 
 def shapley(causes: Sequence[str], value: Callable[[tuple[str, ...]], Floats]) -> Floats:
-    """The part of each cause: [cause, ...], from the values of all sets of causes, each in their order.
+    """Return the part of each cause: [cause, ...].
+
+    value: gives the value of a set of causes, which keeps the order of `causes`.
 
     >>> shapley(["a", "b"], lambda chosen: np.array([3.0 * ("a" in chosen) + 2.0 * (len(chosen) == 2)]))
     array([[4.],
@@ -101,13 +103,13 @@ def shapley(causes: Sequence[str], value: Callable[[tuple[str, ...]], Floats]) -
 
 
 def turned(reference: Convention, tool: Convention, causes: Sequence[str]) -> Convention:
-    """The reference, but with the tool's choices in these switches."""
+    """Return the reference with the choices of the tool in these switches."""
     fields = [each for cause in causes for each in SWITCHES[cause]]
     return reference.with_(**{each: getattr(tool, each) for each in fields})
 
 
 def chosen(convention: Convention, name: str, cause: str) -> str:
-    """A convention's choice, in a word."""
+    """Return the choice of a convention in one switch, in a few words."""
     values: list[Any] = [getattr(convention, field) for field in SWITCHES[cause]]
     if cause == "lists shorter than k":
         from calipers.measures.grammar import parse
@@ -117,11 +119,23 @@ def chosen(convention: Convention, name: str, cause: str) -> str:
         return "as they are" if convention.labels.lowest is None else f"as {convention.labels.lowest:g}"
     if cause == "tied scores":
         return convention.ties + (", float32" if convention.precision == "single" else "")
+    if cause == "further parameters":
+        return _further_parameters(convention, name)
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
+def _further_parameters(convention: Convention, name: str) -> str:
+    """Return the further parameters of a convention that one measure has, such as `gain=grade`."""
+    from calipers.measures.grammar import parse
+
+    measure = parse(name)
+    further = {key.rpartition(".")[2] for key in convention.parameters} & {*measure.parameters}
+    own = convention.defaults(measure.name, {})
+    return ", ".join(f"{key}={own[key]}" for key in sorted(further) if key in own) or "none"
+
+
 def _matters(rescorer: Rescorer, name: str, reference: Convention, tool: Convention, cause: str) -> bool:
-    """Whether a switch can change a score: the tools differ in it, the measure knows it, and there are such lists."""
+    """Return True if a switch can change a score of these lists under this measure."""
     if rescorer.setting(name, turned(reference, tool, [cause])) == rescorer.setting(name, reference):
         return False
     if cause == "tied scores":
@@ -135,7 +149,7 @@ def _matters(rescorer: Rescorer, name: str, reference: Convention, tool: Convent
 
 
 def _concerned(rescorer: Rescorer, name: str, reference: Convention, tool: Convention, cause: str) -> int:
-    """How many lists a cause concerns: those of the kind, or those whose score it changes when it alone is turned."""
+    """Return the number of lists that a cause affects: lists of its kind, or lists with another score."""
     length = rescorer.length
     if cause == "no relevant document":
         form = rescorer.measure(name, tool).form

@@ -1,58 +1,81 @@
-"""Every tool's figures for the same systems, why they differ, and whether it matters."""
+"""Figures of several tools for the same rankings, the causes of their differences, and their consequences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from html import escape
+from functools import cached_property, partial
 from itertools import combinations
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.auditing.attribution import Attribution, attribute
+from calipers.auditing.matching_conventions import MatchingConventions, matching_conventions
 from calipers.auditing.rescoring import Rescorer
-from calipers.collection.mismatch import notes_on_matching
-from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.errors import CalipersError, chosen_measure, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats
-from calipers.measures.exactness import inexact_measures, sampling_errors
-from calipers.measures.grammar import parse_all
-from calipers.measures.registry import Measure
+from calipers.measures.exactness import exactness_notes, inexact_measures, sampling_errors
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.correlation import kendall_b
 
 SAME = 1e-9  # figures that differ by less are the same
+KINDS = ("figures", "causes", "correlations", "swaps", "significance", "changes", "parts")  # tables per measure
 
 
+@overload
 def audit(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
+    evaluation: Evaluation,
     *,
     like: Sequence[str | Convention] = TOOLS,
-    reference: str | Convention = PLAIN,
-    depth: int | None = None,
+    reference: str | Convention | None = None,
     alpha: float = 0.05,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
-) -> Audit:
-    """What each tool makes of the same rankings, and why.
+    number: None = None,
+    run: str | None = None,
+) -> Audit: ...
+@overload
+def audit(
+    evaluation: Evaluation,
+    *,
+    like: Sequence[str | Convention] = TOOLS,
+    reference: str | Convention | None = None,
+    alpha: float = 0.05,
+    number: str | float,
+    run: str | None = None,
+) -> MatchingConventions: ...
+def audit(
+    evaluation: Evaluation,
+    *,
+    like: Sequence[str | Convention] = TOOLS,
+    reference: str | Convention | None = None,
+    alpha: float = 0.05,
+    number: str | float | None = None,
+    run: str | None = None,
+) -> Audit | MatchingConventions:
+    """Return the figures of other tools for the same rankings, and the causes of the differences.
 
-    like: the tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by
-    default what `evaluate` does, which has a column in any case. A tool that lacks a measure, or could not read the
-    labels, has no figure, and `unavailable` says why; labels below 0 count as 0 for a tool that has none (`raised`).
+    like: the tools: names of conventions, TOML files or conventions.
+    reference: the convention that the tools are compared with; by default the options of the experiment.
+    alpha: level of the tests that count significant differences.
+    number: a printed figure. The result is then a list of the conventions that print it. Text keeps zeros at the end:
+        "0.70" has two digits, 0.70 has one.
+    run: the run that the number belongs to; by default any run.
 
+    A tool that lacks a measure or cannot read the labels has no figure; a note says why. Labels below 0 count as 0 for
+    tools that have no such labels.
+
+    >>> import calipers as cal
     >>> labels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
-    >>> found = audit(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10", like=["letor4", "yahoo"])
+    >>> exp = cal.Experiment(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10")
+    >>> found = exp.audit(like=["letor4", "yahoo"])
     >>> print(found.figures())
     system  calipers  letor4   yahoo
     ------  --------  ------  ------
@@ -60,26 +83,28 @@ def audit(
     <BLANKLINE>
     >>> found.attribution("yahoo").causes
     ('no relevant document',)
+    >>> exp.audit(number=0.8155).tools_that_match()
+    ('yahoo', 'lightgbm', 'xgboost', 'yahoo:stated')
     """
-    names = [name for name, _ in parse_all(measures)]
-    base = convention(reference)
+    if number is not None:
+        return matching_conventions(evaluation, number=number, run=run)
+    names = list(evaluation.measures)
+    base = own_convention(evaluation.options) if reference is None else convention(reference)
     others = [each for each in map(convention, like) if each.name != base.name]
     if PLAIN.name not in (base.name, *(each.name for each in others)):
-        others.insert(0, PLAIN)  # what `evaluate` prints is one of the columns, whatever the others are compared with
+        others.insert(0, PLAIN)  # the default of `evaluate` is always one of the columns
     if len({each.name for each in others}) != len(others):
         raise CalipersError("a tool is named twice")
-    known = as_judgments(judgments)
-    systems = as_runs(runs)
-    rescorer = Rescorer(known, systems, depth, jobs, progress)
-    matching = notes_on_matching(known, dict(zip(rescorer.systems, systems, strict=True)), rescorer.retrieved(PLAIN))
-    warn_user([*notes_on_reading(known, systems), *matching], warn)
+    rescorer = Rescorer.of(evaluation)
+    notes = rescorer.notes(evaluation)
+    warn_user(notes, evaluation.warn)
     unavailable: dict[tuple[str, str], str] = {}
     values: dict[tuple[str, str], Floats] = {}
     means: dict[tuple[str, str], Floats] = {}
     attributions: dict[tuple[str, str], Attribution] = {}
     for name in names:
         for each in (base, *others):
-            if reason := _refusal(rescorer, name, each):
+            if reason := rescorer.refusal(name, each):
                 unavailable[name, each.name] = reason
                 if each is base:
                     raise CalipersError(f"{base.name} cannot be the reference for {name}: {reason}")
@@ -102,21 +127,23 @@ def audit(
         **_exactness(rescorer, names, base),
         raised={each.name: count for each in (base, *others) if (count := rescorer.raised(each))},
         alpha=alpha,
+        reading_notes=tuple(notes),
     )
 
 
-def _refusal(rescorer: Rescorer, name: str, tool: Convention) -> str | None:
-    """Why a tool has no figure, or None."""
-    try:
-        measure = rescorer.measure(name, tool)
-        if not tool.offers(measure):
-            return f"{tool.name} has no {measure!r}"
-        if reason := tool.refusal(rescorer.known(tool), [measure]):
-            return reason
-        rescorer.scores(name, tool)
-    except CalipersError as error:
-        return error.message
-    return None
+def own_convention(options: ScoringOptions) -> Convention:
+    """Return the convention of an experiment: its `like` with the options that were given in addition.
+
+    >>> own_convention(ScoringOptions(like="letor4")).name, own_convention(ScoringOptions(ties="docid")).name
+    ('letor4', 'experiment')
+    """
+    like = options.like
+    missing = like.missing if options.missing == "error" else options.missing
+    empty = like.empty if options.empty_plain == "error" else options.empty_plain
+    given = like.with_(ties=options.ties, precision=options.precision, missing=missing, empty=empty)
+    if given == like:
+        return like
+    return given.with_(name="experiment", sentence=f"{like.name}, with the options of the experiment")
 
 
 def _exactness(rescorer: Rescorer, names: Sequence[str], reference: Convention) -> dict[str, Any]:
@@ -129,9 +156,9 @@ def _exactness(rescorer: Rescorer, names: Sequence[str], reference: Convention) 
 
 
 def _facts(rescorer: Rescorer, names: Sequence[str]) -> dict[str, int]:
-    """What there is that tools treat differently."""
+    """Return counts of the queries and lists that tools treat differently."""
     pool, length = rescorer.judgments.pool, rescorer.length
-    cutoffs = [cutoff for name in names if (cutoff := parse_all([name])[0][1].cutoff) is not None]
+    cutoffs = [cutoff for name in names if (cutoff := rescorer.measure(name, PLAIN).cutoff) is not None]
     facts = {
         "queries": len(rescorer.queries),
         "queries without a relevant document": int((pool.relevant(1) == 0).sum()),
@@ -144,32 +171,66 @@ def _facts(rescorer: Rescorer, names: Sequence[str]) -> dict[str, int]:
     return facts
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """The figures of systems under tools, and what makes them differ from those of the reference."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Result):
+    """Figures of systems under the conventions of several tools, and the causes of their differences."""
 
     measures: tuple[str, ...]
     reference: Convention
     tools: tuple[Convention, ...]
     systems: tuple[str, ...]
     queries: tuple[str, ...]
-    values: dict[tuple[str, str], Floats]  # of a measure and a tool: [system, query]
+    values: dict[tuple[str, str], Floats]  # by measure and tool: [system, query]
     means: dict[tuple[str, str], Floats]  # [system]
     unavailable: dict[tuple[str, str], str]
     attributions: dict[tuple[str, str], Attribution]
     facts: dict[str, int]
-    exactness: dict[str, str] = field(default_factory=dict)  # of measures that are not exact: why
-    errors: dict[str, float] = field(default_factory=dict)  # of measures that are sampled: the largest standard error
-    raised: dict[str, int] = field(default_factory=dict)  # of tools: labels that are too low, and count as 0
+    exactness: dict[str, str] = field(default_factory=dict)  # by measure that is not exact: the reason
+    errors: dict[str, float] = field(default_factory=dict)  # by measure that is sampled: the largest standard error
+    raised: dict[str, int] = field(default_factory=dict)  # by tool: number of labels below 0, which count as 0
     alpha: float = 0.05
-    _compared: dict[str, Comparison] = field(default_factory=dict, repr=False)
+    reading_notes: tuple[str, ...] = ()
+    _compared: dict[str, Comparison] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Title of the result."""
+        tools = counted(len(self.tools) + 1, "tool")
+        return f"{', '.join(self.measures)} of {counted(len(self.systems), 'system')} under {tools}"
+
+    @property
+    def summary(self) -> str:
+        """Advice in one sentence: the figure to report, and the figures not to compare it with."""
+        from calipers.auditing.advice import advice
+
+        return advice(self)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the input, and the reasons why tools have no figure."""
+        said = [*self.reading_notes, *exactness_notes(self.exactness, self.errors)]
+        said.append(", ".join(f"{count:,} {what}" for what, count in self.facts.items() if count))
+        if self.raised:
+            count = counted(max(self.raised.values()), "label")
+            said.append(f"{count} below 0 counted as 0 for {', '.join(self.raised)}, which have no labels below 0")
+        reasons: dict[str, list[str]] = {}
+        for (name, tool), reason in self.unavailable.items():
+            reasons.setdefault(reason, []).append(f"{tool} ({name})")
+        return (*said, *(f"no figure for {', '.join(tools)}: {reason}" for reason, tools in reasons.items()))
+
+    def tables(self) -> Tables:
+        """Return the tables by name, such as `figures-nDCG@10`. Each kind has one table per measure."""
+        return Tables(
+            {f"{kind}-{name}": partial(getattr(self, kind), name) for kind in KINDS for name in self.measures}
+        )
 
     @property
     def metadata(self) -> dict[str, Any]:
+        """Reference and tools, as the tables record them."""
         return {"reference": self.reference.name, "tools": [tool.name for tool in self.tools]}
 
     def attribution(self, tool: str, measure: str | None = None) -> Attribution:
-        """The parts of the difference between a tool and the reference."""
+        """Return the parts of the difference between a tool and the reference."""
         name = self._measure(measure)
         if (name, tool) in self.unavailable:
             raise CalipersError(f"{tool} has no figure for {name}: {self.unavailable[name, tool]}")
@@ -177,10 +238,8 @@ class Audit:
             raise CalipersError(f"'{tool}' was not audited; there are {', '.join(each.name for each in self.tools)}")
         return self.attributions[name, tool]
 
-    # -- tables ------------------------------------------------------------------------------------
-
     def figures(self, measure: str | None = None) -> Table:
-        """Systems x tools, the reference first."""
+        """Return the mean score of each system under each tool. The reference is the first tool."""
         name = self._measure(measure)
         columns = (self.reference.name, *(tool.name for tool in self.tools))
         rows = tuple(
@@ -190,9 +249,9 @@ class Audit:
         return Table(("system", *columns), rows, self.metadata)
 
     def causes(self, measure: str | None = None) -> Table:
-        """What makes each tool differ from the reference: means of the parts over the systems, and their range.
+        """Return the causes of each tool's difference from the reference: means over the systems, and ranges.
 
-        Tools with the same figures for the same causes share a line.
+        Tools with the same figures and the same causes share a row.
         """
         name = self._measure(measure)
         rows: list[tuple[Cell, ...]] = []
@@ -204,11 +263,11 @@ class Audit:
             ):
                 rows.append((label, cause, here, there, lists, *_spread(part)))
             rows.append((label, "difference", "", "", None, *_spread(found.difference)))
-        columns = ("tools", "cause", self.reference.name, "they", "lists", "part", "least", "most")
+        columns = ("tools", "cause", self.reference.name, "tool", "lists", "part", "least", "most")
         return Table(columns, tuple(rows), self.metadata)
 
     def parts(self, measure: str | None = None) -> Table:
-        """The part of each cause in the difference of each tool and system; they add up to it."""
+        """Return the part of each cause in the difference, per tool and system. The parts add up to the difference."""
         name = self._measure(measure)
         rows: list[tuple[Cell, ...]] = []
         for tool in self._available(name)[1:]:
@@ -219,7 +278,7 @@ class Audit:
         return Table(("tool", "system", "cause", "part"), tuple(rows), self.metadata)
 
     def correlations(self, measure: str | None = None) -> Table:
-        """Kendall's tau-b between the orders of the systems under each two tools; alike ones share a line."""
+        """Return Kendall's tau-b between the orders of the systems under each two tools. Equal tools share a row."""
         name = self._measure(measure)
         groups = self._groups(name)
         rows: tuple[tuple[Cell, ...], ...] = tuple(
@@ -232,7 +291,7 @@ class Audit:
         return Table(("tools", *(group[0] for group in groups)), rows, self.metadata)
 
     def swaps(self, measure: str | None = None) -> Table:
-        """The pairs of systems that two tools order differently, and both differences."""
+        """Return the pairs of systems that two tools order differently, with both differences."""
         name = self._measure(measure)
         rows: list[tuple[Cell, ...]] = []
         for one, other in combinations(self._groups(name), 2):
@@ -253,9 +312,9 @@ class Audit:
         return Table(columns, tuple(rows), self.metadata)
 
     def significance(self, measure: str | None = None) -> Table:
-        """Of each tool: the pairs that differ significantly, those where that appears or vanishes, or turns round.
+        """Return the number of significant differences per tool, and how many appear, vanish or change sign.
 
-        A paired t test, Holm's correction over the pairs.
+        The test is a paired t test with Holm's correction over the pairs.
         """
         name = self._measure(measure)
         rows: list[tuple[Cell, ...]] = []
@@ -268,32 +327,13 @@ class Audit:
         return Table(("tools", "significant", "appear", "vanish", "turn"), tuple(rows), self.metadata)
 
     def changes(self, measure: str | None = None) -> Table:
-        """The significant differences between two systems that a tool makes appear, vanish or turn round."""
+        """Return the significant differences that appear, vanish or change sign under a tool."""
         name = self._measure(measure)
         rows: list[tuple[Cell, ...]] = [
             (", ".join(group), *change) for group in self._groups(name) for change in self._changes(name, group[0])
         ]
         columns = ("tools", "difference", "system", "other system", f"p, {self.reference.name}", "p")
         return Table(columns, tuple(rows), self.metadata)
-
-    def advice(self) -> str:
-        """One sentence: what to report, and what not to compare."""
-        from calipers.auditing.advice import advice
-
-        return advice(self)
-
-    def __repr__(self) -> str:
-        shape = f"{counted(len(self.systems), 'system')} x {len(self.tools) + 1} tools, {', '.join(self.measures)}"
-        return f"<Audit: {shape}>\n" + "\n".join(str(self.figures(name)) for name in self.measures)
-
-    def _repr_html_(self) -> str:
-        tables = "".join(
-            f"<h4>{escape(name)}</h4>{self.figures(name)._repr_html_()}{self.causes(name)._repr_html_()}"
-            for name in self.measures
-        )
-        return f"{tables}<p>{escape(self.advice())}</p>"
-
-    # -- pieces ------------------------------------------------------------------------------------
 
     def _measure(self, measure: str | None) -> str:
         return self.measures[chosen_measure(measure, self.measures)]
@@ -303,18 +343,18 @@ class Audit:
         return [tool for tool in every if (name, tool) in self.means]
 
     def _rounded(self, name: str, tool: str) -> Floats:
-        """Figures without the noise of sums of floats, which would tell equal systems apart."""
+        """Return figures without rounding noise, which would order equal systems."""
         return np.round(self.means[name, tool], 12)
 
     def groups(self, measure: str | None = None) -> list[list[str]]:
-        """The tools, those that score every list alike together."""
+        """Return the tools in groups. Tools of one group give every list the same score."""
         return self._groups(self._measure(measure))
 
     def _groups(self, name: str) -> list[list[str]]:
-        return _grouped(self._available(name), lambda a, b: self._same(name, a, b))
+        return _grouped(self._available(name), partial(self._same, name))
 
     def _alike(self, name: str) -> list[list[str]]:
-        """Tools other than the reference that have the same figures for the same causes."""
+        """Return groups of tools, without the reference, that have the same figures and the same causes."""
         return _grouped(
             self._available(name)[1:],
             lambda a, b: (
@@ -326,14 +366,14 @@ class Audit:
         return np.allclose(self.values[name, a], self.values[name, b], rtol=0, atol=SAME, equal_nan=True)
 
     def _comparison(self, name: str) -> Comparison | None:
-        """Every pair of systems under one tool of each group."""
+        """Return the comparison of every pair of systems under one tool of each group."""
         if len(self.systems) < 2 or len(self.queries) < 2:
             return None
         if name not in self._compared:
             tools = [group[0] for group in self._groups(name)]
             values = np.stack([self.values[name, tool] for tool in tools])
             scores = Scores(tuple(tools), self.systems, self.queries, values, np.zeros(values.shape, np.uint8))
-            self._compared[name] = compare(scores, "t", "holm", alpha=self.alpha, warn=False)
+            self._compared[name] = compare(scores, test="t", correction="holm", alpha=self.alpha, warn=False)
         return self._compared[name]
 
     def _changes(self, name: str, tool: str) -> list[tuple[str, str, str, float, float]]:
@@ -353,7 +393,7 @@ class Audit:
 
     @cached_property
     def largest_swap(self) -> tuple[str, str, str, int] | None:
-        """The measure and the two tools between which most pairs of systems change places, and how many."""
+        """Measure and two tools between which most pairs of systems change places, and the number of pairs."""
         found = [
             (int(_opposed(self._rounded(name, one[0]), self._rounded(name, other[0])).sum()), name, one, other)
             for name in self.measures

@@ -1,4 +1,4 @@
-"""One query's arithmetic, term by term, as each of some conventions has it."""
+"""Arithmetic of one query's score, term by term, under several conventions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from calipers.auditing.terms import (
     inner_form,
     remark_on_terms,
 )
-from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.conventions import Convention, convention
-from calipers.errors import UnknownName, place_of, suggestion, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.conventions import PLAIN, TOOLS, Convention, convention
+from calipers.errors import CalipersError, UnknownName, place_of, suggestion, warn_user
+from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Lists
 from calipers.measures.forms import Form
 from calipers.measures.forms.shares import numerator_and_divisor
-from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
+from calipers.results.result import Result, Tables, in_short
 from calipers.results.scores import Reason
 from calipers.results.tables import Cell, Table
 
@@ -31,70 +30,112 @@ COLUMNS = ("part", "rank", "document", "grade", "gain", "weight", "term")
 Row = tuple[Cell, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation:
-    """How some conventions come to the score of one system for one query."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Result):
+    """Terms of the score of one run for one query, per measure and convention."""
 
-    measure: str
     system: str
     query: str
-    scores: dict[str, float]  # of each convention
-    tables: dict[str, Table]
+    scores: dict[tuple[str, str], float]  # by measure and convention
+    terms: dict[tuple[str, str], Table]
+    conventions: tuple[Convention, ...]
+    reading_notes: tuple[str, ...] = ()
 
-    def table(self, like: str) -> Table:
-        """The terms under one convention."""
-        return self.tables[like]
+    @property
+    def title(self) -> str:
+        """Title of the result."""
+        names = ", ".join(dict.fromkeys(measure for measure, _ in self.scores))
+        return f"{names} of {self.system} for query {self.query}"
 
-    def __str__(self) -> str:
-        head = f"{self.measure} of {self.system} for query {self.query}\n"
-        return head + "\n".join(f"{name}: {self.scores[name]:.4f}\n{table}" for name, table in self.tables.items())
+    @property
+    def summary(self) -> str:
+        """Scores under the conventions."""
+        return in_short([f"{measure} like {like}: {score:.4f}" for (measure, like), score in self.scores.items()], 6)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the input, and a sentence about each convention."""
+        about = (f"{each.name}: {each.sentence}" for each in self.conventions)
+        return (*self.reading_notes, *about, "ranks without a row hold unjudged documents")
+
+    def tables(self) -> Tables:
+        """Return the terms by measure and convention, such as `nDCG@10-letor4`."""
+        return Tables({f"{measure}-{like}": lambda table=table: table for (measure, like), table in self.terms.items()})
 
 
 def explain(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
+    evaluation: Evaluation,
     query: str,
-    measure: str | Measure = "nDCG@10",
     *,
-    like: Sequence[str | Convention] = ("definition", "letor4"),
-    system: str | None = None,
-    depth: int | None = None,
-    warn: bool = True,
+    run: str | None = None,
+    like: str | Convention | Sequence[str | Convention] | None = None,
+    reference: str | Convention = PLAIN,
 ) -> Explanation:
-    """The terms that a score is the sum of, under each of some conventions.
+    """Return the terms that the score of one query is the sum of, under several conventions.
 
-    Ranks without a line hold unjudged documents. Tied documents that a convention averages over share their ranks.
+    run: the run that the score belongs to; by default the first.
+    like: the tools to show; by default the tool whose score differs most from the reference.
+    reference: the convention that is shown first.
 
-    >>> found = explain({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "a": 1}}, "q", "nDCG@10", like=["definition", "letor4"])
+    Ranks without a row hold unjudged documents. Tied documents that a convention averages over share their ranks.
+
+    >>> import calipers as cal
+    >>> exp = cal.Experiment({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "a": 1}}, "nDCG@10")
+    >>> found = cal.explain(exp, "q", like="letor4")
     >>> found.scores
-    {'definition': 0.6309297535714575, 'letor4': 0.0}
+    {('nDCG@10', 'calipers'): 0.6309297535714575, ('nDCG@10', 'letor4'): 0.0}
     """
-    known = as_judgments(judgments)
-    [(name, _)] = parse_all(measure)
+    known = evaluation.judgments
     if query not in known.queries:
         raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
-    read = as_runs(runs)
-    warn_user(notes_on_reading(known, read), warn)
-    rescorer = Rescorer(known, read, depth)
-    return explained(rescorer, name, query, [convention(each) for each in like], system)
+    rescorer = Rescorer.of(evaluation)
+    notes = rescorer.notes(evaluation)
+    warn_user(notes, evaluation.warn)
+    system = rescorer.systems[0] if run is None else run
+    place = place_of("system", system, rescorer.systems), place_of("query", query, rescorer.queries)
+    base = convention(reference)
+    named = [like] if isinstance(like, str | Convention) else like
+    terms, scores = {}, {}
+    shown: dict[Convention, None] = {}
+    for name in evaluation.measures:
+        wanted = _most_different(rescorer, name, base, place) if named is None else list(map(convention, named))
+        able = [each for each in wanted if rescorer.refusal(name, each) is None]
+        notes += [
+            f"no figure for {each.name} ({name}): {rescorer.refusal(name, each)}" for each in wanted if each not in able
+        ]
+        if not able or rescorer.refusal(name, base):
+            raise CalipersError(f"none of the tools has a figure for {name}", file=known.name)
+        for each in dict.fromkeys([base, *able]):
+            terms[name, each.name], scores[name, each.name] = _explained(rescorer, name, each, place)
+            shown[each] = None
+    return Explanation(system, query, scores, terms, tuple(shown), tuple(notes))
 
 
-def explained(
-    rescorer: Rescorer, name: str, query: str, conventions: Sequence[Convention], system: str | None = None
-) -> Explanation:
-    """The same for lists that were read already."""
-    system = rescorer.systems[0] if system is None else system
-    row, column = place_of("system", system, rescorer.systems), place_of("query", query, rescorer.queries)
-    tables, scores = {}, {}
-    for each in conventions:
-        each.check(rescorer.judgments, [rescorer.measure(name, each)])
-        found = rescorer.scores(name, each)
-        scores[each.name] = float(found.values[0, row, column])
-        lists = _only(rescorer.lists(each), row * len(rescorer.queries) + column)
-        reason = Reason(int(found.reasons[0, row, column]))
-        rows = _rows(rescorer, rescorer.measure(name, each), lists, scores[each.name], reason)
-        tables[each.name] = Table(COLUMNS, tuple(rows), {"like": each.name})
-    return Explanation(name, system, query, scores, tables)
+def _most_different(rescorer: Rescorer, name: str, base: Convention, place: tuple[int, int]) -> list[Convention]:
+    """Return the tool whose score of one list differs most from the score under the reference."""
+    tools = [convention(tool) for tool in TOOLS if tool != base.name]
+    able = [tool for tool in tools if rescorer.refusal(name, tool) is None]
+    expected = float(rescorer.scores(name, base).values[0][place])
+
+    def distance(tool: Convention) -> float:
+        return _distance(float(rescorer.scores(name, tool).values[0][place]), expected)
+
+    return [max(able, key=distance)] if able else []
+
+
+def _distance(a: float, b: float) -> float:
+    """Return the distance of two scores. A score that is left out is farther from a number than any score."""
+    return abs(a - b) if a == a and b == b else 2.0 * (a == a or b == b)
+
+
+def _explained(rescorer: Rescorer, name: str, like: Convention, place: tuple[int, int]) -> tuple[Table, float]:
+    """Return the terms of one list under one convention, and the score."""
+    found = rescorer.scores(name, like)
+    score = float(found.values[0][place])
+    lists = _only(rescorer.lists(like), place[0] * len(rescorer.queries) + place[1])
+    reason = Reason(int(found.reasons[0][place]))
+    rows = _rows(rescorer, rescorer.measure(name, like), lists, score, reason)
+    return Table(COLUMNS, tuple(rows), {"like": like.name}), score
 
 
 def _rows(rescorer: Rescorer, measure: Measure, lists: Lists, score: float, reason: Reason) -> list[Row]:
@@ -125,7 +166,7 @@ def _result(what: str, value: float) -> Row:
 
 
 def _terms(rescorer: Rescorer, part: str, form: Form, lists: Lists) -> list[Row]:
-    """What each rank adds: the score of the list down to it less that of the list before it."""
+    """Return the term of each rank: the score of the list down to the rank, minus the score before it."""
     cutoff = deepest_rank(form)
     names = rescorer.judgments.document_names if rescorer.judgments.names is not None else None
     rows: list[Row] = []
@@ -156,13 +197,13 @@ def _terms(rescorer: Rescorer, part: str, form: Form, lists: Lists) -> list[Row]
                 )
             )
         if len(here) > 1 and not weighed:
-            rows.append((f"{part}, the tie together", f"{first}-{last}", "", None, None, None, score - before))
+            rows.append((f"{part}, whole tie", f"{first}-{last}", "", None, None, None, score - before))
         before = score
     return rows
 
 
 def _only(lists: Lists, place: int) -> Lists:
-    """One of the lists, alone."""
+    """Return one of the lists."""
     rows = slice(int(lists.offsets[place]), int(lists.offsets[place + 1]))
     return Lists(
         pool=lists.pool,

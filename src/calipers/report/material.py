@@ -332,17 +332,17 @@ class Material(ScoredMaterial):
     def audit(self) -> Audit:
         """Scores under the conventions of other tools."""
         from calipers.auditing.audit import audit
+        from calipers.evaluation.options import ScoringOptions
 
         if any(self._facts(self.plain.measures[:1]).values()):
             raise CalipersError(
                 "the conventions of tools are compared without costs and groups of documents. Name a measure first "
                 "that reads neither"
             )
-        return audit(
-            self.judgments, self.experiment.runs, self.plain.measures[0],
-            reference=self._policies["like"] or "calipers", depth=self.experiment.options.depth,
-            alpha=self.choices.alpha, jobs=self.experiment.jobs,
-        )  # fmt: skip
+        given = self.experiment
+        options = ScoringOptions(like=self._policies["like"], depth=given.options.depth)
+        asked = given.of_measures(self.plain.measures[0]).changed(options=options, unmatched="warn", warn=False)
+        return audit(asked, alpha=self.choices.alpha)
 
     @cached_property
     def difference(self) -> InformationDifference:

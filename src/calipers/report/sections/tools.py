@@ -31,7 +31,7 @@ def section(material: Material, detail: Detail) -> Section:
         sentence,
         values={
             "grid": _grid(material, audit, measure),
-            "advice": audit.advice(),
+            "advice": audit.summary,
             "facts": audit.facts,
             "unavailable": [(tool, reason) for (_, tool), reason in audit.unavailable.items()],
         },
