@@ -262,4 +262,4 @@ class Experiment(Evaluation):
         """
         from calipers.auditing.audit import audit
 
-        return audit(self, like=like, reference=reference, alpha=alpha, number=number, run=run)  # type: ignore[call-overload, no-any-return]
+        return audit(self, like=like, reference=reference, alpha=alpha, number=number, run=run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -60,7 +61,9 @@ class Explanation(Result):
 
     def tables(self) -> Tables:
         """Return the terms by measure and convention, such as `nDCG@10-letor4`."""
-        return Tables({f"{measure}-{like}": lambda table=table: table for (measure, like), table in self.terms.items()})
+        return Tables(
+            {f"{measure}-{like}": partial(self.terms.__getitem__, (measure, like)) for measure, like in self.terms}
+        )
 
 
 def explain(

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers import checks
 from calipers.auditing.terms import order_reach
-from calipers.checks import Policy
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import MatchedQueries, no_query_in_common, uncut, unmatched_notes
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.conventions import PLAIN, Convention
+from calipers.conventions.profile import Policy
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
 from calipers.evaluation.inputs import facts_where_read, in_batches, notes_on_reading
@@ -41,7 +42,7 @@ class Rescorer:
     runs: Sequence[Run]
     measures: Mapping[str, Measure] = field(default_factory=dict)  # objects that no name stands for
     depth: int | None = None
-    degenerate: Policy | None = None
+    degenerate: checks.Policy | None = None
     jobs: int | None = None
     progress: Callable[[int], None] | None = None
     _read: dict[tuple[Precision, bool], list[Retrieved]] = field(default_factory=dict)
