@@ -134,7 +134,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
     "name",
     ["compare", "equivalence", "check", "difference", "meta_evaluate", "judges", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
-     "reproducibility", "read_scores", "evaluate", "bounds", "pool", 
+     "reproducibility", "read_scores", "evaluate", "bounds", "pool",
      "exposure", "sampled"],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:
