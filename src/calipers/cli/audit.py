@@ -50,11 +50,12 @@ MOST_ROWS = 20  # rows of a long table on a terminal, unless the table is asked 
 
 @dataclass(frozen=True)
 class Tools:
-    """Tools to compare, and the convention that they are compared with."""
+    """Tools to compare, the convention that they are compared with, and the level of the tests."""
 
     tools: tuple[Any, ...]
     reference: Any
     stated: bool
+    alpha: float
 
     def chosen(self) -> list[Any]:
         """Return the conventions of the tools."""
@@ -107,7 +108,6 @@ def command(
     show: tuple[str, ...],
     plot: str | None,
     depth: int | None,
-    alpha: float,
     jobs: int | None,
     output: Output,
 ) -> None:
@@ -134,7 +134,7 @@ def command(
         elif instead.number is not None:
             matching = experiment.audit(number=instead.number, run=instead.run)
         else:
-            found = experiment.audit(like=tools.chosen(), reference=tools.reference, alpha=alpha)
+            found = experiment.audit(like=tools.chosen(), reference=tools.reference, alpha=tools.alpha)
     if instead.query is not None:
         _say(explanation)
         output.write_several(_terms(explanation))
