@@ -217,7 +217,7 @@ def test_the_ending_says_the_format_and_foreign_ones_are_refused(folder: Path, s
 def test_measures_without_quotes_are_noticed(folder: Path, said: Said) -> None:
     done = said("evaluate", "qrels.txt", "one.run", "-m", "nDCG@10", "AP")
     assert done.returncode == 2
-    assert "'AP' is the name of a measure: several are quoted, as -m \"nDCG@10 AP\"" in done.stderr
+    assert "'AP' is the name of a measure. Quote several measures: -m \"nDCG@10 AP\"" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare", "bounds", "audit"])

@@ -375,8 +375,8 @@ def test_a_bug_of_ours_says_so_and_leaves_a_file_to_send(tmp_path: Path) -> None
     done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert re.fullmatch(
-        r"calipers: this is a bug in Calipers \S+ \(ZeroDivisionError: deep\\x1binside\); please send its authors "
-        r"\S+, and the input if you can\n",
+        r"calipers: this is a bug in Calipers \S+ \(ZeroDivisionError: deep\\x1binside\); please report it with "
+        r"the file \S+, and with the input if you can\n",
         done.stderr,
     )
     (file,) = tmp_path.glob("calipers-bug-*.txt")

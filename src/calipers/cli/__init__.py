@@ -12,11 +12,11 @@ from typing import NoReturn, TextIO
 from calipers.cli.printing import note, told_of_output
 from calipers.errors import CalipersError, CalipersWarning
 
-OUR_FAULT = 3
+BUG = 3
 
 
 def main() -> None:
-    """Run a command: exit code 0, 1 where a check failed, 2 for bad input, 3 for a bug of ours."""
+    """Run a command and exit: code 0, 1 if a check failed, 2 for bad input, 3 for a bug in Calipers."""
     _have_streams()
     _end_cleanly()
     _warn_in_one_line()
@@ -47,16 +47,16 @@ def main() -> None:
         _drop_output()
         note(f"{error.filename or 'a file or stream cannot be used'}: {error.strerror or error}")
         code = 2
-    except Exception as error:  # a bug of ours, with a report to send
+    except Exception as error:  # a bug in Calipers: the user gets a file to send
         from calipers.cli.suggestions import reported
 
         note(reported(error, sys.argv[1:]))
-        code = OUR_FAULT
+        code = BUG
     sys.exit(code)
 
 
 def _have_streams() -> None:
-    """Stand in for standard streams that are closed: a file opened next would take their number, and their output."""
+    """Replace closed standard streams. Otherwise the next file to be opened would get their number and their output."""
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
     for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):  # to use the first two is an error
@@ -69,7 +69,7 @@ def _have_streams() -> None:
 
 
 def _end_cleanly() -> None:
-    """Let the requests to end leave nothing behind, as an interrupt does."""
+    """Make SIGTERM and SIGHUP remove temporary files, as an interrupt does."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup stays what it is
@@ -78,7 +78,7 @@ def _end_cleanly() -> None:
 
 
 def _warn_in_one_line() -> None:
-    """What the library warns of reads like everything else that a command says beside its result."""
+    """Print warnings of the library as one line, like all notes of a command."""
     shown = warnings.showwarning
 
     def show(
@@ -103,6 +103,6 @@ def _end(number: int, frame: object) -> NoReturn:
 
 
 def _drop_output() -> None:
-    """What could not be written must not be tried again when Python ends."""
+    """Discard output that could not be written, so that Python does not try again at exit."""
     with suppress(OSError, ValueError):  # it may be no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

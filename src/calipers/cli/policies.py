@@ -1,4 +1,4 @@
-"""How lists are scored, and how differences are tested."""
+"""Options for scoring lists and for testing differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calipers.cli.options import (
 
 @dataclass(frozen=True)
 class ListPolicies:
-    """Options of `evaluate` on the command line. Their defaults are those of the options below."""
+    """Scoring options of the command line. Their defaults are declared in `lists` below."""
 
     like: Any
     ties: str | None
@@ -49,7 +49,7 @@ class ListPolicies:
 
 @dataclass(frozen=True)
 class Significance:
-    """Which test, corrected how."""
+    """Options of a significance test."""
 
     test: str
     correction: str
@@ -63,22 +63,22 @@ lists = option_group(
     "lists", ListPolicies,
     like_option,
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"),
-                 help="What documents of equal score count as: the average over all their orders, or one order "
-                      "[default: average, or what --like says]."),
+                 help="Order of documents with equal scores: the average over all orders, or one order "
+                      "[default: average, or that of --like]."),
     depth_option,
     click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
     click.option("--empty", type=POLICY, metavar="NUMBER|skip|error",
-                 help="What a query without relevant documents counts [default: 0, or what --like says; normalised: "
-                      "skip]."),
+                 help="Score of a query without relevant documents [default: 0, or that of --like; normalised "
+                      "measures: skip]."),
     click.option("--missing", type=POLICY, metavar="NUMBER|skip|error",
-                 help="What a query that a run lacks counts [default: 0, or what --like says]."),
+                 help="Score of a query that is missing from a run [default: 0, or that of --like]."),
     click.option("--degenerate", type=POLICY, metavar="NUMBER|skip|error",
-                 help="What a normalised score counts where all rankings score the same."),
+                 help="Normalised score of a query on which all rankings score the same."),
     costs_option,
     document_groups_option,
     click.option("--unmatched", type=LibraryChoice("calipers.collection.mismatch:UNMATCHED"), default="error",
                  show_default=True,
-                 help="What to do if none of the documents of a run is judged: refuse the run, or warn and score it."),
+                 help="What to do if no document of a run is judged: refuse the run, or warn and score it."),
     strict_option,
     jobs_option,
 )  # fmt: skip
@@ -87,9 +87,10 @@ lists = option_group(
 def significance_options(
     correction: str, tests: str = "calipers.stats.significance:TESTS", others: str = "", seeded: bool = True
 ) -> Callable[[Command], Command]:
-    """Which of the tests, corrected how: with this correction where none is named. Others are what help says more.
+    """Return the options of a significance test.
 
-    Without a seed where the command has one for other things as well.
+    correction: the default. tests: the table of tests to choose from. others: more tests to name in the help.
+    seeded: False if the command has an option --seed already.
     """
     return declared(
         click.option("--test", type=LibraryChoice(tests), default="t", show_default=True,
@@ -97,14 +98,14 @@ def significance_options(
                           f"Tukey HSD{others}."),
         click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default=correction,
                      show_default=True,
-                     help="For the number of pairs, within each measure. Tukey's and Dunnett's need none."),
+                     help="Correction for many pairs, within each measure. Tukey's and Dunnett's tests need none."),
         alpha_option,
         click.option("--samples", metavar="N|all", type=SAMPLES,
-                     help="Samples of tests that draw; all enumerates, where few queries allow it."),
+                     help="Samples of resampling tests. 'all' enumerates all samples if there are few queries."),
         *([seed_option] if seeded else []),
     )  # fmt: skip
 
 
 def significance(correction: str) -> Callable[[Command], Command]:
-    """The same as `significance`."""
+    """Declare the options of a significance test as the parameter `significance`."""
     return option_group("significance", Significance, significance_options(correction))

@@ -1,4 +1,4 @@
-"""Progress of reading: bytes done, bytes in all, and the time that is left."""
+"""Progress of reading: bytes read, total bytes, and the remaining time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from time import monotonic
 from typing import Any
 
 FIRST = 1.0  # seconds before anything is shown
-EVERY = 0.2  # seconds between two looks of a bar
-LINES_EVERY = 5.0  # and between two lines, where there is no terminal
+EVERY = 0.2  # seconds between updates of the bar
+LINES_EVERY = 5.0  # seconds between lines if there is no terminal
 
 
 def progress_option(command: Any) -> Any:
@@ -25,7 +25,7 @@ def progress_option(command: Any) -> Any:
 
 @contextmanager
 def reading(paths: Sequence[str], show: bool | None = None) -> Iterator[None]:
-    """While files are read: a bar on a terminal; elsewhere, where asked for, a line now and then; both on stderr."""
+    """Show on standard error how far reading is: a bar on a terminal, otherwise lines if `show` is True."""
     terminal = sys.stderr.isatty()
     if show is False or (show is None and not terminal):
         yield
@@ -41,7 +41,7 @@ def reading(paths: Sequence[str], show: bool | None = None) -> Iterator[None]:
 
 
 def files_in(paths: Sequence[str]) -> list[str]:
-    """The files that arguments stand for, as far as there are any: what is wrong with them others will say."""
+    """Return the files that arguments stand for. Arguments that match no file are reported elsewhere."""
     from calipers.collection.run_names import named_files
     from calipers.errors import CalipersError
 
@@ -55,7 +55,7 @@ def files_in(paths: Sequence[str]) -> list[str]:
 
 
 class _Bar:
-    """rich's, started once it is worth it."""
+    """A progress bar, shown if reading takes longer than a second."""
 
     def __init__(self) -> None:
         self._start = self._last = monotonic()
@@ -94,7 +94,7 @@ def _rich_bar() -> Any:
 
 
 class _ProgressLines:
-    """One line every few seconds."""
+    """A line of progress every few seconds."""
 
     def __init__(self, write: Callable[[str], None] = lambda text: print(text, file=sys.stderr)) -> None:
         self._start = monotonic()
@@ -115,7 +115,7 @@ class _ProgressLines:
 
 
 def progress_line(done: int, total: int, seconds: float) -> str:
-    """One line about how far reading has come.
+    """Return a line about how far reading is.
 
     >>> progress_line(500_000_000, 2_000_000_000, 10)
     'calipers: read 0.50 of 2.00 GB (25%), 30 s left'

@@ -1,4 +1,4 @@
-"""What a user may have meant: loaded only where something has gone wrong."""
+"""Error messages with suggestions. Loaded only after something has gone wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calipers.errors import CalipersError, MissingFile
 
 
 def explained(error: click.ClickException) -> str:
-    """What the command line says of a wrong call, with what would be right."""
+    """Return the message about a wrong call, with an example or a similar choice."""
     text = error.format_message().rstrip()
     if isinstance(error, click.MissingParameter):
         return f"{text.rstrip('.')}{_example(error.ctx)}"
@@ -39,18 +39,18 @@ def explained_input(error: CalipersError) -> str:
 
 
 def _measure_unquoted(file: str) -> str:
-    """What is said where the file that is not there is a measure: `-m nDCG@10 AP` without quotes."""
+    """Return a hint if a missing file is a measure, as in `-m nDCG@10 AP` without quotes."""
     from calipers.measures.grammar import parse_all
 
     try:
         parse_all(file)
     except CalipersError:
         return ""
-    return f"; '{file}' is the name of a measure: several are quoted, as -m \"nDCG@10 {file}\""
+    return f"; '{file}' is the name of a measure. Quote several measures: -m \"nDCG@10 {file}\""
 
 
 def reported(error: Exception, arguments: Sequence[str]) -> str:
-    """A bug of ours, in one line; what is needed to find it goes to a file."""
+    """Return a message of one line about a bug in Calipers. Write the details to a file."""
     what = f"this is a bug in Calipers {__version__} ({type(error).__name__}: {str(error)[:200]})"
     text = "\n".join(
         [
@@ -68,12 +68,12 @@ def reported(error: Exception, arguments: Sequence[str]) -> str:
             file.write(text)
     except OSError:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{what}, in {Path(last.filename).name}, line {last.lineno}; please tell its authors"
-    return f"{what}; please send its authors {path}, and the input if you can"
+        return f"{what}, in {Path(last.filename).name}, line {last.lineno}; please report it"
+    return f"{what}; please report it with the file {path}, and with the input if you can"
 
 
 def examples(command: click.Command) -> list[str]:
-    """The examples in a command's help, without what is said about them after a wider gap."""
+    """Return the examples in a command's help, without the explanations at the ends of lines."""
     lines = (line.strip() for line in (command.help or "").splitlines())
     return [re.split(r"\s{2,}", line)[0] for line in lines if line.startswith("calipers ")]
 
@@ -96,10 +96,10 @@ def _near_file(file: str) -> str:
     if any(character in file for character in "*?["):
         path = path.parent / path.name.translate({ord(c): None for c in "*?["})
     try:
-        beside = [each.name for each in path.parent.iterdir()]
+        present = [each.name for each in path.parent.iterdir()]
     except OSError:
         return ""
-    found = get_close_matches(path.name, beside, n=1, cutoff=0.5)
+    found = get_close_matches(path.name, present, n=1, cutoff=0.5)
     return f"; did you mean {path.parent / found[0]}?" if found else ""
 
 
