@@ -326,7 +326,7 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
 
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
     material = Material(cal.Experiment("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP", warn=False))
-    assert dict(method.parameters(material))["what is not exact"].startswith(SAMPLED)
+    assert dict(method.parameters(material))["not exact"].startswith(SAMPLED)
     with specified():
         (said, *_) = between.section(material, Detail()).values["inexact"]
     assert said.startswith("expected of infAP: sampled, not exact (seed 42, standard error up to 0.00")

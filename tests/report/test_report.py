@@ -175,8 +175,8 @@ def test_one_run_is_compared_with_nothing(tmp_path: Path) -> None:
 def test_one_query_has_no_intervals(tmp_path: Path) -> None:
     write_report({"q1": QRELS["q1"]}, RUNS, tmp_path / "r.html", "AP RR")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "so there are no intervals" in text
-    assert "too few to be certain" in verdict_of(text)
+    assert "There is only one query, so there are no intervals" in text
+    assert "share one query: too few to say which one is better" in verdict_of(text)
     assert 'id="plan"' not in text
 
 
@@ -186,9 +186,9 @@ def test_one_query_has_no_intervals(tmp_path: Path) -> None:
 def verdict_of(text: str) -> str:
     import html
 
-    found = re.search(r'<p class="verdict" dir="auto">(.*?)</p>', text, re.DOTALL)
+    found = re.search(r'<div class="conclusion" data-measure="[^"]*">(.*?)</div>', text, re.DOTALL)
     assert found is not None
-    return html.unescape(found.group(1))
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", found.group(1))).split())
 
 
 def ranked(better: float, queries: int = 40) -> dict[str, dict[str, float]]:
@@ -200,7 +200,7 @@ def ranked(better: float, queries: int = 40) -> dict[str, dict[str, float]]:
 FORTY = {f"q{q}": {"a": 1, "b": 0, "c": 0} for q in range(40)}
 
 
-def test_the_verdict_says_who_leads_how_certain_that_is_and_what_would_change_it(tmp_path: Path) -> None:
+def test_the_verdict_names_the_leader_the_figures_and_the_next_step(tmp_path: Path) -> None:
     runs = {"good": ranked(0.9), "fair": ranked(0.85), "bad": ranked(0.0)}
     write_report(FORTY, runs, tmp_path / "r.html", "RR", sections=["systems"])
     said = verdict_of((tmp_path / "r.html").read_text(encoding="utf-8"))
@@ -208,14 +208,39 @@ def test_the_verdict_says_who_leads_how_certain_that_is_and_what_would_change_it
     lead = float(scores["RR"][0].mean() - scores["RR"][1].mean())
     found = cal.compare(scores)
     p, low, high = found.p_adjusted[0][0], found.outcomes[0].low[0], found.outcomes[0].high[0]
-    assert said.startswith("good leads 3 systems with a mean RR of 0.9333 over 40 queries, ")
-    assert f"{lead:.4f} above fair." in said
-    assert "It beats 1 of the 2 others significantly, but not fair; the lead over fair may be chance" in said
-    assert f"(adjusted p {p:.4f}, 95% interval {low:+.4f} to {high:+.4f})." in said
+    assert said.startswith(
+        "undecided good leads 3 systems in RR over 40 queries, but is not shown to differ from fair."
+    )
+    assert f"{lead:+.4f} difference from fair (95% interval {low:+.4f} to {high:+.4f}, adjusted p {p:.4f})" in said
     gain = scores["RR"][0] - scores["RR"][1]
     needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), lead).queries[0]
-    assert f"about {needed} queries would show it" in said
-    assert "Every document that these lists show is judged." in said
+    assert f"{needed} queries needed to detect a true difference of this size (power 0.8)" in said
+    assert "unjudged" not in said, "every document is judged"
+    assert f"What to do next Evaluate on more queries. About {needed} detect" in said
+    assert "exp.diff('fair', 'good')" in said
+
+
+def test_the_verdict_follows_the_measure_and_commands_name_the_files(tmp_path: Path) -> None:
+    cal.write_qrels(FORTY, tmp_path / "my qrels.txt")
+    for name, run in (("old", ranked(0.5)), ("new", ranked(0.9))):
+        cal.write_run(run, tmp_path / f"{name}.run", name=name)
+    experiment = cal.Experiment(tmp_path / "my qrels.txt", [tmp_path / "old.run", tmp_path / "new.run"], "RR P@3")
+    experiment.report(tmp_path / "r.html", sections=["systems"])
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    verdicts = re.findall(r'<div class="conclusion" data-measure="([^"]*)"( hidden)?>(.*?)</div>', text, re.DOTALL)
+    (first, shown, better), (second, hidden, same) = verdicts
+    assert (first, shown, second, hidden) == ("RR", "", "P@3", " hidden")
+    assert '<span class="badge better">better</span> new is better than old: mean RR from' in better
+    assert "have the same P@3 on all queries" in same
+    assert (
+        f"calipers check &#39;{tmp_path}/my qrels.txt&#39; {tmp_path}/new.run --baseline {tmp_path}/old.run" in better
+    )
+
+
+def test_a_worse_system(tmp_path: Path) -> None:
+    runs = {"old": ranked(0.9), "new": ranked(0.2)}
+    write_report(FORTY, runs, tmp_path / "r.html", "RR", sections=["systems"])
+    assert verdict_of((tmp_path / "r.html").read_text()).startswith("worse new is worse than old: mean RR from")
 
 
 def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
@@ -230,9 +255,9 @@ def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
     found = cal.difference(FORTY, runs["old"], runs["new"], "RR AP")
     mean = found.means[0]
     said = verdict_of(text)
-    assert said.startswith(f"new is certainly better than old: RR {mean.old:.4f} to {mean.new:.4f}, ")
-    assert f"95% interval {mean.low:+.4f} to {mean.high:+.4f}" in said
-    assert f"{mean.wins} won, {mean.losses} lost, {mean.ties} the same" in said
+    assert said.startswith(f"better new is better than old: mean RR from {mean.old:.4f} to {mean.new:.4f}.")
+    assert f"{mean.low:+.4f} to {mean.high:+.4f} 95% interval of the difference (p <0.0001)" in said
+    assert f"{mean.wins} : {mean.losses} queries won and lost by new; {mean.ties} are equal" in said
     assert '<h1 dir="auto">new and old on judgments</h1>' in text
     assert '<p class="lead">40 queries · 120 judgments · RR, AP</p>' in text
     charts = block(text, "charts-data")
@@ -260,14 +285,14 @@ def test_a_baseline_and_chosen_sections(simulated: Any, tmp_path: Path) -> None:
     write_report(simulated.qrels, simulated.runs, page, "AP", baseline=names[1], sections=["differs", "systems"])
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'<section id="(\w+)">', text) == ["systems", "differs"]
-    assert f"Against {names[1]}, " in verdict_of(text)
+    assert f"better than {names[1]} in AP" in verdict_of(text)
     found = cal.compare(cal.evaluate(simulated.qrels, simulated.runs, "AP"), baseline=names[1])
     for difference in found.outcomes[0].difference:
         assert f'data-value="{float(difference)!r}"' in text
     for wrong in ({"baseline": "nobody"}, {"sections": ["system"]}):
         with pytest.raises(CalipersError, match="unknown"):
             write_report(simulated.qrels, simulated.runs, page, "AP", **wrong)
-    with pytest.raises(CalipersError, match="no section applies"):
+    with pytest.raises(CalipersError, match="none of these sections applies"):
         write_report(simulated.qrels, simulated.runs, page, "AP", sections=["judges"])
 
 
@@ -279,6 +304,57 @@ def test_measures_of_diversity_lack_what_needs_one_grade_a_document(tmp_path: Pa
     assert 'data-value="ERR-IA@10"' in text
     for note in written.notes:
         assert note.startswith("no section")
+
+
+def test_no_sentence_contradicts_the_table_below_it(tmp_path: Path) -> None:
+    """Of two systems, the table says in words if judging could reverse their order, as the sentence does."""
+    qrels = {f"q{q}": {"a": 1, "b": 0} for q in range(6)}
+    runs = {
+        "old": {f"q{q}": {"b": 3, "a": 2, "u": 1} for q in range(6)},
+        "new": {f"q{q}": {"u": 3, "b": 2, "a": 1} if q else {"a": 1} for q in range(6)},
+    }
+    write_report(qrels, runs, tmp_path / "r.html", "P@1", sections=["unjudged", "between"])
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    found = cal.ranges(qrels, runs, "P@1", warn=False).pair_ranges()
+    words = "cannot" if found.decided[0] else "could"
+    assert f"Judging {words} reverse the order of the two systems in P@1." in text
+    row = re.search(r'data-grid="decided".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
+    assert row is not None
+    answer = "no" if found.decided[0] else "yes"
+    assert re.sub(r"<[^>]*>", " ", row.group(1)).split()[:3] == ["P@1", answer, "no"]
+
+
+def test_measures_without_room_are_left_out_of_the_table_of_random_rankings(tmp_path: Path) -> None:
+    write_report(QRELS, RUNS, tmp_path / "r.html", "Recall@1000 AP", sections=["between"])
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    table = re.search(r'data-grid="bounds".*?</table>', text, re.DOTALL)
+    assert table is not None
+    assert "Recall@1000" not in table.group(0)
+    assert "worst" not in table.group(0)
+    assert "Left out: Recall@1000." in text
+
+
+def test_pairs_that_depend_on_one_query_are_one_table(simulated: Any, tmp_path: Path) -> None:
+    write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10 AP RR P@5", sections=["differs"])
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    scores = cal.evaluate(simulated.qrels, simulated.runs, "nDCG@10 AP RR P@5", warn=False)
+    rows = cal.influence(scores, cal.compare(scores, warn=False)).rows
+    assert rows
+    table = re.search(r'data-grid="influence".*?</table>', text, re.DOTALL)
+    assert table is not None
+    assert table.group(0).count("<tr>") == len(rows) + 1
+
+
+@pytest.mark.parametrize("texts", ["query_texts", "document_texts"])
+def test_a_missing_file_of_texts_is_an_error(tmp_path: Path, texts: str) -> None:
+    with pytest.raises(CalipersError, match=r"none\.tsv: there is no such file"):
+        write_report(QRELS, RUNS, tmp_path / "r.html", "AP", **{texts: tmp_path / "none.tsv"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_is_html(tmp_path: Path) -> None:
+    with pytest.raises(CalipersError, match=r"cannot be written as \.pdf; a report is an HTML page: name it r\.html"):
+        write_report(QRELS, RUNS, tmp_path / "r.pdf", "AP")
 
 
 # -- bad input -----------------------------------------------------------------------------------------

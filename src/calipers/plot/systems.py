@@ -200,11 +200,11 @@ def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
 def _difference(half: Any) -> Any:
     """The difference, written into each square."""
     alt = altair()
-    ink = alt.condition("datum.verdict == 'not different'", alt.value("#555555"), alt.value("white"))
+    ink = alt.condition("datum.verdict == 'not shown to differ'", alt.value("#555555"), alt.value("white"))
     return half.mark_text(fontSize=11).encode(text=alt.Text("difference:Q", format="+.3f"), color=ink)
 
 
-VERDICTS = {"better": BETTER, "not different": "#dfe3e8", "worse": WORSE}
+VERDICTS = {"better": BETTER, "not shown to differ": "#dfe3e8", "worse": WORSE}
 
 
 def unjudged(scores: Scores) -> Any:
@@ -262,5 +262,5 @@ def _or_none(value: Any) -> float | None:
 
 def _verdict(difference: float, significant: bool) -> str:
     if not significant:
-        return "not different"
+        return "not shown to differ"
     return "better" if difference > 0 else "worse"

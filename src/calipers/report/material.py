@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from calipers.limits.query_types import QueryTypes
     from calipers.metaevaluation.power import DiscriminativePower
     from calipers.planning.sample_size import SampleSizePlan
+    from calipers.report.verdict import Verdict
     from calipers.stats.comparison import Comparison
     from calipers.unjudged.score_ranges import Ranges
 
@@ -135,7 +136,25 @@ class ScoredMaterial:
     @cached_property
     def order(self) -> list[int]:
         """Places of the systems, the best under the first measure first. Systems without a mean are last."""
-        return best_first(self.scores)
+        return self.order_by(self.measure)
+
+    def order_by(self, measure: str) -> list[int]:
+        """Return the places of the systems, the best under a measure first. Systems without a mean are last."""
+        sign = -1.0 if measure in self.scores.lower else 1.0
+        mean = [sign * float(value or 0.0) for value in self.scores.mean()[measure]]
+        return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -mean[s]))
+
+    @cached_property
+    def old_and_new(self) -> tuple[int, int]:
+        """Places of the old and the new one of two systems. The baseline is old; without a baseline, the first is."""
+        old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
+        return old, 1 - old
+
+    def verdict(self, measure: str) -> Verdict:
+        """Return the conclusion under one measure, for the top of the page."""
+        from calipers.report.verdict import verdict_of_scores
+
+        return verdict_of_scores(self, measure)
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -187,11 +206,11 @@ class Material(ScoredMaterial):
 
         return sections_of(self)
 
-    def verdict(self) -> list[str]:
-        """Return the sentences at the top of the page."""
+    def verdict(self, measure: str) -> Verdict:
+        """Return the conclusion under one measure, for the top of the page."""
         from calipers.report.verdict import verdict
 
-        return verdict(self)
+        return verdict(self, measure)
 
     @property
     def judgments(self) -> Judgments:
@@ -241,12 +260,6 @@ class Material(ScoredMaterial):
     @property
     def sizes(self) -> list[str]:
         return [*super().sizes, counted(len(self.judgments), "judgment")]
-
-    @cached_property
-    def old_and_new(self) -> tuple[int, int]:
-        """Places of the old and the new one of two systems. The baseline is old; without a baseline, the first is."""
-        old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
-        return old, 1 - old
 
     @cached_property
     def query_texts(self) -> dict[str, str]:
@@ -329,6 +342,12 @@ class Material(ScoredMaterial):
         return found
 
     @cached_property
+    def ranged(self) -> tuple[str, ...]:
+        """Measures for which the page has ranges of pairs: all, or only the first if there are many systems."""
+        measures = [m for m, plain in self.plain_of.items() if plain in self.ranges.measures and m == plain]
+        return tuple(measures if len(self.scores.systems) <= MANY_SYSTEMS else measures[:1])
+
+    @cached_property
     def audit(self) -> Audit:
         """Scores under the conventions of other tools."""
         from calipers.auditing.audit import audit
@@ -382,12 +401,6 @@ class Material(ScoredMaterial):
         from calipers.evaluation.inputs import facts_as_keywords
 
         return facts_as_keywords(self._policies, (self.plain_experiment.measures[name] for name in measures))
-
-
-def best_first(scores: Scores) -> list[int]:
-    """Return the places of the systems by their mean under the first measure. Systems without a mean are last."""
-    mean = [scores.signs[0] * float(row[1] or 0.0) for row in scores.mean().rows]
-    return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -mean[s]))
 
 
 def _normalised(measure: Measure) -> Measure | None:

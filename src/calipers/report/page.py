@@ -23,8 +23,9 @@ from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import SEED, Material, ReportOptions, Texts
-from calipers.report.section import Detail, Section
+from calipers.report.section import ALL, Detail, Section
 from calipers.report.sections import check_sections
+from calipers.report.verdict import Figure, Verdict
 from calipers.results.scores import Scores
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class AnyMaterial(Protocol):
     def unit(self) -> str: ...
     @property
     def scores(self) -> Scores: ...
-    def verdict(self) -> list[str]: ...
+    def verdict(self, measure: str) -> Verdict: ...
     def sections(self) -> dict[str, Any]: ...
 
 
@@ -121,7 +122,7 @@ def write_report(
     check_page_name(str(output))
     choices = ReportOptions(
         title=title, test=test, correction=correction or "none", alpha=alpha, samples=samples, seed=seed,
-        population=population,        top=top, baseline=baseline, sections=tuple(sections),
+        population=population, top=top, baseline=baseline, sections=tuple(sections),
     )  # fmt: skip
     content, notes = report_page(
         experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,
@@ -196,7 +197,7 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
         if size <= LIMIT:
             break
     if detail != LEVELS[0]:
-        notes.append(f"the page would exceed {LIMIT / 1e6:g} MB: {detail.said()}")
+        notes.append(f"the page would exceed {LIMIT / 1e6:g} MB: {detail.left_out()}")
     if size > LIMIT:
         notes.append(f"the page has {size / 1e6:.1f} MB: fewer runs or measures make it smaller")
     notes += [f"no section '{each.title}': {each.reason}" for each in placed if each.section is None]
@@ -228,10 +229,9 @@ def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -
         .render(
             material=material,
             title=material.title,
-            verdict=material.verdict(),
+            verdicts=_verdicts(material, shown.values()),
             placed=placed,
-            findings=[section.finding for section in shown.values() if section.finding],
-            thinned=detail.said(),
+            thinned=detail.left_out(),
             limit=f"{LIMIT / 1e6:g} MB",
             version=__version__,
             style=asset("report.css"),
@@ -242,6 +242,17 @@ def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -
         )
     )
     return page
+
+
+def _verdicts(material: AnyMaterial, sections: Iterable[Section]) -> list[tuple[str, Verdict, list[Figure]]]:
+    """Return each measure with its verdict and all figures to show below it: the verdict's own and the sections'."""
+    sections = [*sections]
+    found = []
+    for measure in material.scores.measures:
+        verdict = material.verdict(measure)
+        more = [each.findings.get(measure, each.findings.get(ALL)) for each in sections]
+        found.append((measure, verdict, [*verdict.figures, *(figure for figure in more if figure)]))
+    return found
 
 
 def asset(name: str) -> str:

@@ -9,30 +9,30 @@ from typing import Any
 from calipers.plurals import counted
 from calipers.report.embedded_data import chart_spec
 
-ALL = ""  # the chart does not depend on the measure
+ALL = ""  # key of a chart or finding that does not depend on the measure
 
 
 @dataclass(frozen=True)
 class Section:
-    """A sentence that says what to see, and what is to be seen."""
+    """A section: a sentence that explains it, tables and charts. `findings` appear at the top of the page."""
 
     sentence: str
     values: Mapping[str, Any] = field(default_factory=dict)  # for the section's template
-    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each place, one chart per measure
-    finding: tuple[str, str] | None = None  # a figure and its words, for the top of the page
+    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # by place on the page, then by measure
+    findings: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # by measure: a figure and its words
 
 
 @dataclass(frozen=True)
 class Detail:
-    """How much the page holds: less of it where it would be too large."""
+    """The amount of detail on a page. A page that would be too large is made with less."""
 
-    measures: int | None = None  # with charts of their own that grow with the pairs of systems; None: all
-    systems: int | None = None  # in charts of pairs
-    top: int | None = None  # documents of each ranking
-    points: int = 1000  # of each curve
+    measures: int | None = None  # number of measures with charts of pairs of systems; None for all
+    systems: int | None = None  # number of systems in charts of pairs; None for all
+    top: int | None = None  # number of documents of each ranking; None for the number that the user chose
+    points: int = 1000  # number of points of each curve
 
-    def said(self) -> str:
-        """What is left out, in words."""
+    def left_out(self) -> str:
+        """Return in words what the page leaves out."""
         parts = []
         if self.measures is not None:
             parts.append("charts of pairs of systems are of the first measure only")
@@ -43,14 +43,14 @@ class Detail:
         return "; ".join(parts)
 
 
-Maker = Callable[[Any, Detail], Section]  # of the material of a page
+Maker = Callable[[Any, Detail], Section]  # makes a section from the material of a page
 
 
 def by_measure(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The specifications of charts, one per measure."""
+    """Return the specifications of charts, one per measure."""
     return {name: chart_spec(chart) for name, chart in names.items()}
 
 
 def one(chart: Any) -> dict[str, Any]:
-    """The specification of a chart that does not depend on the measure."""
+    """Return the specification of a chart that does not depend on the measure."""
     return {ALL: chart_spec(chart)}

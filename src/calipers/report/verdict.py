@@ -1,154 +1,290 @@
-"""The verdict: one paragraph for a reader who reads nothing else.
-
-Who leads, whether that is certain (test, interval, judgments that are missing), and what would change it.
-"""
+"""The verdict at the top of a report: one sentence with a badge, the figures behind it, and what to do next."""
 
 from __future__ import annotations
 
 import math
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.planning.closed_form_power import smallest_n
-from calipers.plurals import counted, verb
-from calipers.report.material import Material
+from calipers.plurals import counted, plural_of, verb
 from calipers.report.page_tables import p_text
 from calipers.results.tables import as_number
 from calipers.stats.comparison import Comparison
 
-POWER = 0.8  # with which more queries would decide
-NAMED = 3  # systems that are named
+if TYPE_CHECKING:
+    from calipers.report.material import Material, ScoredMaterial
+
+POWER = 0.8  # for the number of queries that would detect a difference
+NAMED = 3  # number of systems that a sentence names
+BUDGET = 200  # number of documents that the suggested command selects for judging
+MAX_DROP = 0.01  # of the suggested check
+
+Badge = Literal["better", "worse", "undecided"]
+Figure = tuple[str, str]  # a number as text, and the words that explain it
 
 
-def verdict(material: Material) -> list[str]:
-    """The sentences of the paragraph."""
+@dataclass(frozen=True)
+class Verdict:
+    """The conclusion under one measure."""
+
+    sentence: str
+    badge: Badge | None = None  # None if there is nothing to compare
+    figures: tuple[Figure, ...] = ()
+    next_steps: tuple[tuple[str, str], ...] = ()  # what to do, and the command for it
+
+
+# -- from scores alone ---------------------------------------------------------------------------------
+
+
+def verdict_of_scores(material: ScoredMaterial, measure: str) -> Verdict:
+    """Return the verdict that follows from the scores of the systems. Reports on rankings and on texts share it."""
     scores = material.scores
-    best = scores.systems[material.order[0]]
-    top = as_number(scores.mean()[best, material.measure])
-    queries = counted(len(scores.queries), "query")
+    order = material.order_by(measure)
+    best = scores.systems[order[0]]
+    mean = _mean(material, measure, order[0])
+    over = counted(len(scores.queries), material.unit)
+    if math.isnan(mean):
+        return Verdict(f"{measure} is undefined for all systems.")
     if len(scores.systems) == 1:
-        return [f"{best} has a mean {material.measure} of {top:.4f} over {queries}.", *_of_random(material)]
+        return Verdict(f"{best} has a mean {measure} of {mean:.4f} over {over}.")
     if len(scores.systems) == 2:
-        return [*_of_two(material), *_of_judgments(material, *material.old_and_new[::-1]), *_of_random(material)]
-    second = material.order[1]
-    lead = _lead(material, material.order[0], second)
-    sentence = (
-        f"{best} leads {counted(len(scores.systems), 'system')} with a mean {material.measure} of {top:.4f} over "
-        f"{queries}, {lead:.4f} above {scores.systems[second]}."
-    )
+        return _of_two(material, measure)
+    top = (f"{mean:.4f}", f"{'lowest' if measure in scores.lower else 'highest'} mean {measure}: {best}")
     if len(scores.queries) < 2:
-        return [sentence, "One query decides nothing: another one may turn the order."]
-    return [sentence, *_certainty(material, material.comparison), *_of_judgments(material, material.order[0], second)]
-
-
-def _lead(material: Material, one: int, other: int) -> float:
-    mean = [as_number(row[1]) for row in material.scores.mean().rows]
-    return mean[one] - mean[other]
-
-
-def _of_two(material: Material) -> list[str]:
-    """Of an old and a new system."""
-    mean = material.change.means[0]
-    old, new = (material.scores.systems[place] for place in material.old_and_new)
-    side = "better" if mean.difference > 0 else "worse"
-    counts = f"{mean.wins:,} won, {mean.losses:,} lost, {mean.ties:,} the same"
-    about = f"{mean.measure} {mean.old:.4f} to {mean.new:.4f}, {mean.difference:+.4f}"
-    if mean.difference == 0:
-        return [f"{new} and {old} have the same mean {mean.measure}, {mean.new:.4f} ({counts})."]
-    if math.isnan(mean.low):
-        sentence = f"{new} is {side} than {old} on {counted(mean.queries, 'query')} ({about}): too few to be certain."
-        return [sentence]
-    interval = f"95% interval {mean.low:+.4f} to {mean.high:+.4f}, p {p_text(mean.p)}"
-    found = [f"{new} is {side} than {old}: {about} ({interval}); of {counted(mean.queries, 'query')} {counts}."]
-    if mean.p < material.choices.alpha:
-        found[0] = found[0].replace(f" is {side}", f" is certainly {side}", 1) if mean.p < 0.001 else found[0]
-        found.append(f"That is significant at alpha {material.choices.alpha:g}.")
-    else:
-        found[0] = found[0].replace(f" is {side}", f" scores {side}", 1).replace(f"{side} than", f"{side} here than", 1)
-        found.append("That may be chance." + _more_queries(material, material.old_and_new[1], material.old_and_new[0]))
-    return found
-
-
-def _certainty(material: Material, found: Comparison) -> list[str]:
-    """Whom the leader beats, and what would tell it from the next."""
-    leader, second = material.order[0], material.order[1]
+        sentence = f"{best} leads {len(scores.systems)} systems, but one {material.unit} shows nothing about others."
+        return Verdict(sentence, "undecided", (top,))
     if material.choices.baseline:
-        return _against(material, found)
-    names, mine = found.systems, (found.a == leader) | (found.b == leader)
-    sure = found.significant[0][mine]
-    others = np.where(found.a == leader, found.b, found.a)[mine]
-    place = int(np.flatnonzero(others == second)[0])
-    how = _tested(found, int(np.flatnonzero(mine)[place]), leader)
-    equal = sorted((int(s) for s in others[~sure]), key=material.order.index)
-    if not equal:
-        return [f"That is certain as far as these queries go: it beats every other system ({how} against the next)."]
-    listed = ", ".join(names[s] for s in equal[:NAMED])
-    listed += f" and {counted(len(equal) - NAMED, 'other')}" if len(equal) > NAMED else ""
-    sentence = f"It beats {int(sure.sum()):,} of the {len(others):,} others significantly, but not {listed}"
-    if second in equal:
-        return [
-            f"{sentence}; the lead over {names[second]} may be chance ({how})."
-            + _more_queries(material, leader, second)
-        ]
-    return [sentence + "."]
+        return _against_baseline(material, measure, top)
+    return _of_many(material, measure, top)
 
 
-def _tested(found: Comparison, pair: int, leader: int) -> str:
-    """The p value of a pair, and the interval of the leader's lead."""
-    outcome = found.outcomes[0]
+def _mean(material: ScoredMaterial, measure: str, system: int) -> float:
+    return as_number(material.scores.mean()[material.scores.systems[system], measure])
+
+
+def _of_two(material: ScoredMaterial, measure: str) -> Verdict:
+    """Return the verdict on an old and a new system."""
+    old, new = material.old_and_new
+    names = material.scores.systems
+    means = [_mean(material, measure, place) for place in (old, new)]
+    values = material.scores.values[material.scores.measures.index(measure)]
+    gain = values[new] - values[old]
+    gain = gain[~np.isnan(gain)]
+    difference = float(gain.mean()) if len(gain) else math.nan
+    sign = -1 if measure in material.scores.lower else 1
+    won, lost = (int((sign * side * gain > ROUNDING).sum()) for side in (1, -1))
+    same = len(gain) - won - lost
+    figures = [(f"{difference:+.4f}", f"difference in mean {measure}: from {means[0]:.4f} to {means[1]:.4f}")]
+    units = plural_of(material.unit)
+    counts = (
+        f"{won:,} : {lost:,}",
+        f"{units} won and lost by {names[new]}" + (f"; {same:,} are equal" if same else ""),
+    )
+    if not won and not lost:
+        return Verdict(f"{names[new]} and {names[old]} have the same {measure} on all {units}.", "undecided")
+    if len(gain) < 2:
+        return Verdict(
+            f"{names[new]} and {names[old]} share one {material.unit}: too few to say which one is better.",
+            "undecided", (*figures, counts),
+        )  # fmt: skip
+    found = material.comparison
+    m, pair = found.measures.index(measure), 0
+    p = float(found.p_adjusted[m][pair])
+    interval, detail = _interval(found, m, pair, new)
+    figures += [(interval, f"{detail} of the difference (p {p_text(p)})")] if interval else []
+    figures.append(counts)
+    moved = f"mean {measure} from {means[0]:.4f} to {means[1]:.4f}"
+    if found.significant[m][pair]:
+        badge: Badge = "better" if sign * difference > 0 else "worse"
+        return Verdict(f"{names[new]} is {badge} than {names[old]}: {moved}.", badge, tuple(figures))
+    side = "better" if sign * difference > 0 else "worse"
+    sentence = f"{names[new]} scores {side} than {names[old]} here ({moved}), but the difference may be chance."
+    return Verdict(sentence, "undecided", (*figures, *_needed(material, measure, old, new)))
+
+
+ROUNDING = 1e-12  # a difference of two scores that is not larger counts as equal
+
+
+def _interval(found: Comparison, m: int, pair: int, system: int) -> tuple[str, str]:
+    """Return the interval of how far a system is above the other one of a pair, and its name."""
+    outcome = found.outcomes[m]
     ends = (float(outcome.low[pair]), float(outcome.high[pair]))
-    low, high = ends if found.a[pair] == leader else (-ends[1], -ends[0])
-    said = f"adjusted p {p_text(float(found.p_adjusted[0][pair]))}"
-    return said if math.isnan(low) else f"{said}, {100 * (1 - found.alpha):g}% interval {low:+.4f} to {high:+.4f}"
+    low, high = ends if found.a[pair] == system else (-ends[1], -ends[0])
+    return ("", "") if math.isnan(low) else (f"{low:+.4f} to {high:+.4f}", f"{100 * (1 - found.alpha):g}% interval")
 
 
-def _against(material: Material, found: Comparison) -> list[str]:
-    better = int((found.significant[0] & (found.outcomes[0].difference > 0)).sum())
-    worse = int((found.significant[0] & (found.outcomes[0].difference < 0)).sum())
-    return [
-        f"Against {material.choices.baseline}, {better:,} of {counted(len(found.a), 'system')} "
-        f"{verb(better, 'is', 'are')} significantly better and {worse:,} significantly worse."
-    ]
+def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Verdict:
+    """Return the verdict on the leader of three or more systems."""
+    scores, found = material.scores, material.comparison
+    m = found.measures.index(measure)
+    order = material.order_by(measure)
+    leader, second = order[0], order[1]
+    mine = np.flatnonzero((found.a == leader) | (found.b == leader))
+    others = np.where(found.a == leader, found.b, found.a)[mine]
+    beaten = found.significant[m][mine]
+    pair = int(mine[np.flatnonzero(others == second)[0]])
+    lead = _mean(material, measure, leader) - _mean(material, measure, second)
+    interval, detail = _interval(found, m, pair, leader)
+    p = p_text(float(found.p_adjusted[m][pair]))
+    explained = f"{detail} {interval}, adjusted p {p}" if interval else f"adjusted p {p}"
+    ahead = (f"{lead:+.4f}", f"difference from {scores.systems[second]} ({explained})")
+    name, over = scores.systems[leader], counted(len(scores.queries), material.unit)
+    equal = sorted((int(s) for s in others[~beaten]), key=order.index)
+    if not equal:
+        sentence = f"{name} is better than all {len(others)} other systems in {measure}, over {over}."
+        return Verdict(sentence, "better", (top, ahead))
+    listed = ", ".join(scores.systems[s] for s in equal[:NAMED])
+    listed += f" and {counted(len(equal) - NAMED, 'other')}" if len(equal) > NAMED else ""
+    sentence = (
+        f"{name} leads {counted(len(scores.systems), 'system')} in {measure} over {over}, but is not shown to differ "
+        f"from {listed}."
+    )
+    needed = _needed(material, measure, leader, second) if second in equal else ()
+    return Verdict(sentence, "undecided", (top, ahead, *needed))
 
 
-def _more_queries(material: Material, one: int, other: int) -> str:
-    """How many queries would tell two systems apart, were the difference what it seems."""
-    values = material.scores.values[0]
+def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Verdict:
+    """Return the verdict on all systems against one of them."""
+    found, baseline = material.comparison, material.choices.baseline
+    m = found.measures.index(measure)
+    improvement, significant = found.improvement(m), found.significant[m]
+    better, worse = (int((significant & (side * improvement > 0)).sum()) for side in (1, -1))
+    total = len(found.a)
+    badge: Badge = "better" if better else "worse" if worse == total else "undecided"
+    sentence = (
+        f"{better:,} of {counted(total, 'system')} {verb(better, 'is', 'are')} better than {baseline} in {measure}, "
+        f"{worse:,} {verb(worse, 'is', 'are')} worse, and {total - better - worse:,} are not shown to differ."
+    )
+    return Verdict(sentence, badge, (top,))
+
+
+def _needed(material: ScoredMaterial, measure: str, one: int, other: int) -> tuple[Figure, ...]:
+    """Return how many queries would detect the observed difference of two systems, as a figure if it can be told."""
+    needed = queries_needed(material, measure, one, other)
+    if needed is None:
+        return ()
+    words = f"{plural_of(material.unit)} needed to detect a true difference of this size (power {POWER:g})"
+    return ((f"{needed:,}", words),)
+
+
+def queries_needed(material: ScoredMaterial, measure: str, one: int, other: int) -> int | None:
+    """Return how many queries a t test needs if the true difference of two systems equals the observed one."""
+    values = material.scores.values[material.scores.measures.index(measure)]
     gain = values[one] - values[other]
     gain = gain[~np.isnan(gain)]
     sd = float(gain.std(ddof=1)) if len(gain) > 1 else 0.0
     if not sd or not gain.mean():
-        return ""
+        return None
     try:
-        needed = smallest_n(abs(float(gain.mean())) / sd, POWER, material.choices.alpha)
+        return smallest_n(abs(float(gain.mean())) / sd, POWER, material.choices.alpha)
     except CalipersError:
-        return ""
-    return f" Were the difference what it seems, about {counted(needed, 'query')} would show it (power {POWER:g})."
+        return None
 
 
-def _of_judgments(material: Material, one: int, other: int) -> list[str]:
-    """Whether judging what is unjudged could turn the order of two systems."""
+# -- with judgments and rankings -----------------------------------------------------------------------
+
+
+def verdict(material: Material, measure: str) -> Verdict:
+    """Return the verdict on rankings: that of the scores, the effect of unjudged documents, and commands."""
+    found = verdict_of_scores(material, measure)
+    if len(material.scores.systems) == 1:
+        return replace(found, figures=_random_figure(material, measure), next_steps=_steps_for_one(material, measure))
+    if len(material.scores.systems) == 2:
+        old, new = material.old_and_new
+    else:
+        new, old = material.order_by(measure)[:2]
+    reversible, figure = _effect_of_judging(material, measure, new, old)
+    figures = (*found.figures, *figure)
+    if len(material.scores.systems) == 2:
+        figures += _random_figure(material, measure)
+    return replace(found, figures=figures, next_steps=_steps(material, measure, found, old, new, reversible))
+
+
+def _effect_of_judging(material: Material, measure: str, one: int, other: int) -> tuple[bool, tuple[Figure, ...]]:
+    """Return whether judging could reverse the order of two systems, and a figure about it."""
     try:
-        found = material.ranges.pair_ranges(material.plain_of[material.measure])
-    except (CalipersError, KeyError):
-        return []
-    if not material.ranges.unknown[[one, other]].any():
-        return ["Every document that these lists show is judged."] if not material.ranges.unknown.any() else []
+        ranges = material.ranges
+        found = ranges.pair_ranges(material.plain_of[measure]) if measure in material.ranged else None
+    except CalipersError:
+        return False, ()
+    documents = int(ranges.unknown[[one, other]].sum())
+    if found is None or not documents:
+        return False, ()
     pair = ((found.a == one) & (found.b == other)) | ((found.a == other) & (found.b == one))
-    names = [material.scores.systems[place] for place in (one, other)]
-    documents = counted(int(material.ranges.unknown[[one, other]].sum()), "unjudged document")
-    if found.decided[pair].any():
-        return [f"No judgment of their {documents} could put {names[1]} above {names[0]}."]
-    return [f"Judging more could turn it: {names[0]} and {names[1]} have {documents}."]
+    names = " and ".join(material.scores.systems[place] for place in (one, other))
+    decided = bool(found.decided[pair].any())
+    words = "judging them cannot reverse the order" if decided else "judging them could reverse the order"
+    return not decided, ((f"{documents:,}", f"unjudged documents in the lists of {names}: {words}"),)
 
 
-def _of_random(material: Material) -> list[str]:
-    """Where the systems stand between random and ideal."""
-    plain = material.plain_of[material.measure]
+def _random_figure(material: Material, measure: str) -> tuple[Figure, ...]:
+    """Return the expected score of a random ranking as a figure, if the measure has bounds."""
+    plain = material.plain_of[measure]
     try:
-        means = {row[0]: row for row in material.bounds.means().rows}[plain]
-    except (CalipersError, KeyError):
-        return []
-    _, ideal, expected, *_ = means
-    return [f"A random ranking of the same documents would get {expected:.4f} in {plain}, the ideal one {ideal:.4f}."]
+        means = material.bounds.means()
+    except CalipersError:
+        return ()
+    if plain not in means["measure"]:
+        return ()
+    expected, ideal = (as_number(means[plain, part]) for part in ("expected", "ideal"))
+    return ((f"{expected:.4f}", f"expected {plain} of a random ranking of the judged documents; ideal: {ideal:.4f}"),)
+
+
+def _steps_for_one(material: Material, measure: str) -> tuple[tuple[str, str], ...]:
+    found = _command(material, "queries", [0], measure, "exp.queries()")
+    return (("See on which queries the system is no better than a random ranking:", found),)
+
+
+def _steps(
+    material: Material, measure: str, found: Verdict, old: int, new: int, reversible: bool
+) -> tuple[tuple[str, str], ...]:
+    """Return what to do next about two systems: the old and the new one, or the second and the best."""
+    names = material.scores.systems
+    steps = []
+    if found.badge == "undecided":
+        needed = queries_needed(material, measure, old, new)
+        if needed is not None and needed > len(material.scores.queries):
+            difference = float(f"{abs(_mean(material, measure, new) - _mean(material, measure, old)):.2g}")
+            steps.append((
+                f"Evaluate on more queries. About {needed:,} detect a true difference of {difference:g}. To plan for "
+                "other differences:",
+                _command(material, "plan", [old, new], measure, f"exp.plan(difference={difference:g})",
+                         f"--difference {difference:g}"),
+            ))  # fmt: skip
+    if reversible:
+        steps.append((
+            "Judge the documents that matter most for the order of the systems:",
+            _command(material, "pool", [old, new], measure, f"exp.pool(budget={BUDGET})", f"--budget {BUDGET}"),
+        ))  # fmt: skip
+    steps.append((
+        f"Look at the queries on which {names[old]} and {names[new]} differ most:",
+        _command(material, "diff", [old, new], measure, f"exp.diff({names[old]!r}, {names[new]!r})"),
+    ))  # fmt: skip
+    if found.badge == "better" and len(names) == 2:
+        steps.append((
+            f"Test in CI that {names[new]} stays at least as good, up to a drop of {MAX_DROP:g}:",
+            _command(material, "check", [new, old], measure,
+                     f"exp.check({names[new]!r}, baseline={names[old]!r}, max_drop={MAX_DROP:g})"),
+        ))  # fmt: skip
+    return tuple(steps)
+
+
+def _command(material: Material, name: str, places: list[int], measure: str, python: str, options: str = "") -> str:
+    """Return a command about some of the systems, or the Python call if not all of them are files of their own."""
+    paths = [str(getattr(material.whole_runs[place], "path", "") or "") for place in places]
+    known = material.name.startswith("irds:") or Path(material.name).is_file()
+    if not known or not all(paths) or len({*paths}) < len(paths):
+        return python
+    words = [material.name, *paths]
+    if name == "pool":
+        words = [*paths, "--judged", material.name]
+    elif name == "check":
+        words = [material.name, paths[0], "--baseline", paths[1]]
+        options = f"--max-drop {MAX_DROP:g}"
+    return " ".join(["calipers", name, *map(shlex.quote, words), "-m", shlex.quote(measure), *options.split()])

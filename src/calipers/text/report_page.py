@@ -11,11 +11,9 @@ import numpy as np
 
 from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CheckFailed, place_of
-from calipers.plurals import counted
 from calipers.report.material import ReportOptions, ScoredMaterial
 from calipers.report.page import Report, check_packages, compose
 from calipers.report.provenance import Provenance, described, versions
-from calipers.results.tables import as_number
 
 if TYPE_CHECKING:
     from calipers.results.scores import Scores
@@ -60,17 +58,6 @@ class TextMaterial(ScoredMaterial):
             "method": (True, SectionKind("How it was computed", about.method)),
         }
         return {key: kind for key, (applies, kind) in found.items() if applies}
-
-    def verdict(self) -> list[str]:
-        """Return the conclusion in one or two sentences."""
-        best = self.scores.systems[self.order[0]]
-        top = as_number(self.scores.mean()[best, self.measure])
-        over = counted(len(self.scores.queries), self.unit)
-        if len(self.scores.systems) == 1:
-            return [f"{best} has a mean {self.measure} of {top:.4f} over {over}."]
-        systems = counted(len(self.scores.systems), "system")
-        said = [f"{best} leads {systems} with a mean {self.measure} of {top:.4f} over {over}."]
-        return [*said, f"{self.comparison.conclusions()[0]}."] if len(self.scores.queries) > 1 else said
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ from calipers.plot.systems import on_the_scale
 from calipers.plot.vega import notice
 from calipers.plurals import counted, plural_of
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number, plain_rows, share
-from calipers.report.section import Detail, Section, by_measure, one
+from calipers.report.section import ALL, Detail, Section, by_measure, one
 from calipers.report.sections.method import files
 from calipers.results.tables import Table
 
@@ -65,7 +65,7 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
         f"well on many {many}.",
         values={"grid": Grid("chance", columns, plain_rows(rows), "measures", tools=False)},
         charts={"chance": by_measure(charts)},
-        finding=(f"{above} of {len(scores.systems)}", f"systems better than chance, by {first}"),
+        findings={first: (f"{above} of {len(scores.systems)}", f"systems better than chance, by {first}")},
     )
 
 
@@ -95,7 +95,7 @@ def people(material: TextMaterial, detail: Detail) -> Section:
         f"which measure is better.{turning}{lacking}",
         values={"grid": grid},
         charts={"people": one(agreement_chart(correlation))},
-        finding=(f"{best.value:.2f}", f"Kendall's tau-b of {best.measure} with {best.aspect}"),
+        findings={ALL: (f"{best.value:.2f}", f"Kendall's tau-b of {best.measure} with {best.aspect}")},
     )
 
 

@@ -156,7 +156,10 @@ async function drawAll() {
   document.body.dataset.charts = "drawn";
 }
 
-select.addEventListener("change", drawAll);
+select.addEventListener("change", () => {
+  for (const each of document.querySelectorAll(".conclusion")) each.hidden = each.dataset.measure !== select.value;
+  drawAll();
+});
 document.addEventListener("calipers:theme", () => {
   for (const [figure, { renderer }] of drawn) if (renderer === "canvas") drawn.delete(figure);
   drawAll();

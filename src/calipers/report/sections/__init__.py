@@ -1,4 +1,4 @@
-"""The sections of the page, in their order: one module each, one template each."""
+"""The sections of the page in their order. Each has a module and a template."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from calipers.report.sections import changes, judges, measures, method, plan, qu
 from calipers.report.sections import comparison as differs
 from calipers.report.sections import similarity as alike
 
-FEW = 4  # systems, below which clusters and curves over pairs of systems show nothing
+FEW = 4  # with fewer systems, clusters show nothing
 
 
 @dataclass(frozen=True)
 class SectionKind:
-    """A section that a page may have: its title, what makes it, and whether it has anything to say of this material."""
+    """A kind of section: its title, the function that makes it, and a function that tells if it applies."""
 
     title: str
     make: Maker
@@ -36,19 +36,21 @@ SECTIONS: dict[str, SectionKind] = {
     "changes": SectionKind("What changed", changes.section, lambda material: _systems(material) == 2),
     "between": SectionKind("Between random and ideal", between.section),
     "differs": SectionKind(
-        "Who really differs", differs.section, lambda material: _systems(material) > 2 and _several_queries(material)
+        "Significant differences",
+        differs.section,
+        lambda material: _systems(material) > 2 and _several_queries(material),
     ),
-    "judges": SectionKind("What other judges would say", judges.section, lambda material: material.judges is not None),
-    "unjudged": SectionKind("What is not judged", unjudged.section),
+    "judges": SectionKind("Other judges", judges.section, lambda material: material.judges is not None),
+    "unjudged": SectionKind("Unjudged documents", unjudged.section),
     "plan": SectionKind(
-        "What these queries can show",
+        "Detectable differences",
         plan.section,
         lambda material: _systems(material) > 1 and _several_queries(material),
     ),
     "queries": SectionKind("Query map", queries.section),
-    "tools": SectionKind("What the tools would say", tools.section),
-    "measures": SectionKind("Which measure to trust", measures.section),
-    "alike": SectionKind("Which systems are alike", alike.section, lambda material: _systems(material) >= FEW),
+    "tools": SectionKind("Other tools", tools.section),
+    "measures": SectionKind("Properties of the measures", measures.section),
+    "alike": SectionKind("Similar systems", alike.section, lambda material: _systems(material) >= FEW),
     "quality": SectionKind("Data quality", quality.section),
     "method": SectionKind("How it was computed", method.section),
 }
@@ -62,9 +64,9 @@ def check_sections(names: Iterable[str]) -> None:
 
 
 def sections_of(material: Material) -> dict[str, SectionKind]:
-    """The sections of one page: those that are wanted and have something to say."""
+    """Return the sections of one page: those that the user wants and that apply to the material."""
     wanted = material.choices.sections or tuple(SECTIONS)
     found = {name: kind for name, kind in SECTIONS.items() if name in wanted and kind.applies(material)}
     if not found:
-        raise CalipersError(f"no section applies to these systems: {', '.join(wanted)} need others")
+        raise CalipersError(f"none of these sections applies to the data: {', '.join(wanted)}")
     return found

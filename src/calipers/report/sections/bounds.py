@@ -1,4 +1,4 @@
-"""Scores between their bounds: each system on the scale from random to ideal."""
+"""Scores between their bounds: each system on the scale from a random to the ideal ranking."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy as np
 from calipers import plot
 from calipers.lists import Floats
 from calipers.measures.exactness import exactness_notes
-from calipers.measures.normalisation import BELOW_WORST
 from calipers.measures.populations import what_is_shuffled
 from calipers.plot.systems import placed
+from calipers.plurals import counted, verb
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
@@ -17,43 +17,48 @@ from calipers.results.tables import as_number
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section that places each system between a random and the ideal ranking."""
     bounds = material.bounds
     shown = {m: p for m, p in material.plain_of.items() if p in bounds.measures and _some(material, p)}
     charts = {m: plot.between_bounds(material.plain, bounds, plain) for m, plain in shown.items()}
-    first = material.plain_of[material.measure]
-    finding = None
-    said = ""
-    if material.measure in shown:
-        below = int((_means(material, first) < 0).sum())
-        systems = len(material.scores.systems)
-        said = f" {below} of {systems} {'is' if below == 1 else 'are'} below it on average." if systems > 1 else ""
-        finding = (f"{systems - below:,} of {systems:,}", f"systems better than a random ranking, by {first}")
+    systems = len(material.scores.systems)
+    below = {m: int((_means(material, plain) < 0).sum()) for m, plain in shown.items()}
+    first = below.get(material.measure, 0)
+    sentence = (
+        "The dashed line is the expected score of a random ranking, and the right end is the ideal ranking; "
+        f"{what_is_shuffled(bounds.population)}. The dot is the mean over the queries, and the bar covers the middle "
+        "half of the queries. A bar across the line means that on many queries a random ranking would do as well."
+    )
+    if first:
+        sentence += f" {first} of {counted(systems, 'system')} {verb(first, 'is', 'are')} below the line on average."
     return Section(
-        "Each system from what a random ranking would get (the dashed line) to what the ideal one would; "
-        f"{what_is_shuffled(bounds.population)}.{said} The dot is the mean over the queries, the bar the middle half "
-        "of them: a bar across "
-        "the line means that on many queries shuffling would do as well.",
+        sentence,
         values={
             "grid": _grid(material),
+            "without_room": _without_room(material),
             "without_bounds": material.without_bounds,
             "shuffled": what_is_shuffled(bounds.population),
-            "below": BELOW_WORST if _below_worst(material) else "",
             "inexact": exactness_notes(bounds.inexact, bounds.largest_errors),
         },
         charts={"between": by_measure(charts)},
-        finding=finding,
+        findings={
+            m: (f"{n:,} of {systems:,}", f"{verb(systems, 'system', 'systems')} below a random ranking in {shown[m]}")
+            for m, n in below.items()
+            if n
+        },
     )
 
 
-def _below_worst(material: Material) -> bool:
-    """Whether the mean of a system is below that of the worst rankings."""
-    means = material.plain.mean()
-    return any(
-        as_number(score) < as_number(worst) - 1e-9
-        for measure, *_, worst in material.bounds.means().rows
-        if measure not in material.plain.lower
-        for score in means[str(measure)]
-    )
+def _room(ideal: float, expected: float) -> bool:
+    """Return False if random and ideal rankings score the same, so that a measure tells nothing about the order."""
+    return abs(ideal - expected) > 1e-9
+
+
+def _without_room(material: Material) -> list[str]:
+    """Return the measures under which all rankings of the judged documents score the same."""
+    means = material.bounds.means()
+    rows = zip(means["measure"], means["ideal"], means["expected"], strict=True)
+    return [str(name) for name, ideal, expected in rows if not _room(as_number(ideal), as_number(expected))]
 
 
 def _some(material: Material, measure: str) -> bool:
@@ -69,18 +74,19 @@ def _means(material: Material, measure: str) -> Floats:
 def _grid(material: Material) -> Grid:
     columns = (
         Column("measure", numeric=False),
-        Column("worst", title="mean score of the worst rankings"),
-        Column("random", title="mean expected score of a random ranking"),
-        Column("± sd", title="mean standard deviation over random rankings"),
-        Column("ideal", title="mean score of the ideal rankings"),
-        Column("best system"),
+        Column("random", title="expected score of a random ranking, mean over the queries"),
+        Column("± sd", title="standard deviation over random rankings, mean over the queries"),
+        Column("ideal", title="score of the ideal ranking, mean over the queries"),
+        Column("best system", title="mean score of the best system"),
     )
     means = material.plain.mean()
     rows = []
     bounds = material.bounds.means()
-    parts = (bounds[part] for part in ("measure", "ideal", "expected", "sd", "worst"))
-    for measure, ideal, expected, sd, worst in zip(*parts, strict=True):
+    parts = (bounds[part] for part in ("measure", "ideal", "expected", "sd"))
+    for measure, ideal, expected, sd in zip(*parts, strict=True):
+        if not _room(as_number(ideal), as_number(expected)):
+            continue
         known = [as_number(v) for v in means[str(measure)] if v == v]
         best = (min if measure in material.plain.lower else max)(known, default=None)
-        rows.append([name(str(measure)), *map(number, (worst, expected, sd, ideal, best))])
+        rows.append([name(str(measure)), *map(number, (expected, sd, ideal, best))])
     return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)

@@ -1,4 +1,4 @@
-"""What changed: an old system and a new one, query by query and document by document."""
+"""Changes from an old to a new system, query by query and document by document."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 
-LISTED = 4  # documents that a cell names
+LISTED = 4  # number of documents that a cell names
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about an old and a new system."""
     found = material.change
-    first = found.means[0]
     old, new = (material.scores.systems[place] for place in material.old_and_new)
     charts = {m: plot.gains_and_losses(found, m) for m in found.measures}
     return Section(
-        f"One bar per query, from what {new} gains most on to what it loses most on against {old}; the dashed line is "
-        "the mean difference, the grey band its interval. Choose a bar or a query to see both rankings.",
+        f"Each bar is a query, sorted from the largest gain of {new} over {old} to its largest loss. The dashed line "
+        "is the mean difference, and the grey band its interval. Choose a bar or a query to see both rankings.",
         values={
             "means": _means(found, old, new),
             "documents": _documents(found),
@@ -28,7 +28,6 @@ def section(material: Material, detail: Detail) -> Section:
             "top": found.top,
         },
         charts={"changes": by_measure(charts)},
-        finding=(f"{first.wins:,} : {first.losses:,}", f"queries won and lost by {new}, in {first.measure}"),
     )
 
 
@@ -50,7 +49,7 @@ def _means(found: Difference, old: str, new: str) -> Grid:
 
 
 def _documents(found: Difference) -> Grid | None:
-    """What entered and left the first documents, by what the judgments say of it."""
+    """Count the documents that entered and left the first ranks, by their grade."""
     if not found.top:
         return None
     kinds = ("relevant", "not relevant", "unjudged")
@@ -83,7 +82,7 @@ def _queries(material: Material, found: Difference) -> Grid:
 
 
 def _listed(change: QueryChange, what: str) -> Cell:
-    """The documents with the highest grades first."""
+    """Return a cell with the documents that entered or left, the highest grades first."""
     found = sorted(change.changed(what), key=lambda each: -1.0 if each.grade is None else each.grade, reverse=True)
     words = [str(each) for each in found]
     shown = ", ".join(words[:LISTED]) + (f" and {len(words) - LISTED} more" if len(words) > LISTED else "")

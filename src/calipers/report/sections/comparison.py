@@ -1,16 +1,17 @@
-"""Who really differs: every pair of systems, tested and corrected."""
+"""Tests of all pairs of systems, corrected for their number."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from calipers import plot
-from calipers.plurals import plural_of
+from calipers.plurals import counted, plural_of, verb
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section, by_measure
+from calipers.results.tables import as_number
 from calipers.stats.comparison import Comparison, compare
-from calipers.stats.leave_one_out import influence, influence_warnings
+from calipers.stats.leave_one_out import influence
 
 TESTS = {
     "t": "paired t test",
@@ -20,57 +21,78 @@ TESTS = {
     "bootstrap": "Sakai's bootstrap test",
     "tukey": "randomised Tukey HSD test",
 }
-CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini and Hochberg", "none": "nobody"}
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini and Hochberg", "none": ""}
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section with the tests of all pairs of systems, or of all systems against the baseline."""
     found = material.comparison
     about = found.metadata
     pairs, significant = len(found.a), int(found.significant[0].sum())
     how = TESTS[about["test"]]
     if about["correction"] != "none":
-        how += f", corrected for {pairs:,} pairs by {CORRECTIONS[about['correction']]}"
+        how += f", corrected for {counted(pairs, 'pair')} by the method of {CORRECTIONS[about['correction']]}"
     if material.choices.baseline:
         return _against(material, found, how)
     shown = _first(material, found, detail)
     measures = found.measures[: detail.measures]
     return Section(
-        f"A blue square says that the row's system is better than the column's, an orange one that it is worse; grey "
-        f"pairs may differ by chance alone. Under {found.measures[0]} {significant:,} of {pairs:,} pairs differ "
-        f"({how}, alpha {found.alpha:g}).",
+        f"Blue: the system of the row is better than the system of the column. Orange: it is worse. Grey: not shown to "
+        f"differ, the difference may be chance. In {found.measures[0]}, {significant:,} of {counted(pairs, 'pair')} "
+        f"differ significantly ({how}, alpha {found.alpha:g}).",
         values={
             "counts": _counts(found, plural_of(material.unit)),
             "wins": _wins(found),
             "measure": found.measures[0],
             "baseline": "",
-            "decided": influence_warnings(influence(material.scores, found), found, material.unit),
+            "influence": _influence(material, found),
         },
         charts={"differs": by_measure({m: plot.differences(shown, m) for m in measures})},
-        finding=(
-            f"{significant:,} of {pairs:,}" if pairs < 1000 else f"{significant / pairs:.0%}",
-            f"{'' if pairs < 1000 else f'of {pairs:,} '}pairs of systems really differ in {found.measures[0]}",
-        ),
+        findings={
+            measure: (f"{count:,} of {pairs:,}", f"pairs of systems differ significantly in {measure}")
+            for measure, count in zip(found.measures, found.significant.sum(axis=1).tolist(), strict=True)
+        },
     )
 
 
 def _against(material: Material, found: Comparison, how: str) -> Section:
-    """All others against one system."""
+    """Return the section with all systems against the baseline."""
     baseline, first = material.choices.baseline, found.measures[0]
     better, worse = (int((found.significant[0] & (sign * found.improvement(0) > 0)).sum()) for sign in (1, -1))
     return Section(
-        f"Each system against {baseline}: the dot is the difference of the means, the line its interval. Under {first} "
-        f"{better:,} of {len(found.a):,} are significantly better than {baseline} and {worse:,} significantly worse "
-        f"({how}, alpha {found.alpha:g}).",
+        f"Each system against {baseline}: the dot is the difference of the means, the line its interval. In {first}, "
+        f"{better:,} of {counted(len(found.a), 'system')} {verb(better, 'is', 'are')} significantly better than "
+        f"{baseline} and {worse:,} significantly worse ({how}, alpha {found.alpha:g}).",
         values={
             "counts": _counts(found, plural_of(material.unit)),
             "wins": _differences(found),
             "measure": first,
             "baseline": baseline,
-            "decided": influence_warnings(influence(material.scores, found), found, material.unit),
+            "influence": _influence(material, found),
         },
         charts={"differs": by_measure({m: plot.against_baseline(found, m) for m in found.measures})},
-        finding=(f"{better:,} of {len(found.a):,}", f"systems significantly better than {baseline} in {first}"),
     )
+
+
+def _influence(material: Material, found: Comparison) -> Grid | None:
+    """Return a table of the significant pairs that would not be significant without one query."""
+    rows = influence(material.scores, found).rows
+    if not rows:
+        return None
+    columns = (
+        Column("measure", numeric=False), Column("system", numeric=False), Column("other system", numeric=False),
+        Column(material.unit, numeric=False), Column("difference"),
+        Column("without it", title=f"difference without this {material.unit}"), Column("p", title="adjusted"),
+        Column("p without it", title=f"adjusted, without this {material.unit}"),
+    )  # fmt: skip
+    cells = [
+        [
+            name(str(measure)), name(str(one)), name(str(other)), name(str(query)), number(difference, "+.4f"),
+            number(without, "+.4f"), p_value(as_number(p)), p_value(as_number(p_without)),
+        ]
+        for measure, one, other, query, difference, without, p, p_without in rows
+    ]  # fmt: skip
+    return Grid("influence", columns, plain_rows(cells), "pairs")
 
 
 def _differences(found: Comparison) -> Grid:
@@ -93,14 +115,14 @@ def _differences(found: Comparison) -> Grid:
 
 
 def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
-    """The comparison of the best systems only, where the page cannot hold all."""
+    """Return the comparison of the best systems, as many as the page can hold."""
     if detail.systems is None or detail.systems >= len(found.systems):
         return found
     systems = [material.scores.systems[s] for s in material.order[: detail.systems]]
     c = material.choices
     return compare(
-        material.scores.of_systems(systems), c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed,
-        warn=False,
+        material.scores.of_systems(systems), test=c.test, correction=c.correction, alpha=c.alpha,
+        samples=c.samples, seed=c.seed, warn=False,
     )  # fmt: skip
 
 
@@ -111,7 +133,7 @@ def _counts(found: Comparison, units: str) -> Grid:
         Column("p below alpha", title="before the correction"),
         Column("significant", title="after the correction"),
         Column("smallest p"),
-        Column(f"pairs that miss {units}", title=f"{units} that are undefined for one of the two systems"),
+        Column(f"pairs with missing {units}", title=f"pairs of which one system has no score on some {units}"),
     )
     incomplete = {row[0]: row[1] for row in found.incomplete().rows}
     rows: list[list[Cell]] = []
@@ -129,11 +151,11 @@ def _counts(found: Comparison, units: str) -> Grid:
 
 def _wins(found: Comparison) -> Grid:
     table = found.wins(found.measures[0])
-    lettered = any(letters for *_, letters in table.rows)  # there are none where too many would be needed
+    lettered = any(letters for *_, letters in table.rows)  # there are no letters if too many would be needed
     columns = [Column("system", numeric=False), Column(f"mean {found.measures[0]}")]
-    columns += [Column("beats", title="systems that it is better than"), Column("beaten by")]
+    columns += [Column("beats", title="number of systems that it is significantly better than"), Column("beaten by")]
     if lettered:
-        title = "systems that share a letter do not differ significantly"
+        title = "systems that share a letter are not shown to differ"
         columns.append(Column("letters", numeric=False, title=title))
     most = len(table.rows) - 1
     rows = []

@@ -1,4 +1,4 @@
-"""What other judges would say: how far they agree, and what their labels would do to the systems."""
+"""Other judges: their agreement with the judgments, and the systems under their labels."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from calipers.results.tables import Table
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about other judges."""
     study = material.study
     effects = study.effects()
     judge, measure, tau, *_ = effects.rows[0]
     drop, dropped = (effects.rows[0][effects.columns.index(column)] for column in ("largest_drop", "dropped_system"))
     agree, conflict, missed, false = effects.rows[0][-4:]
-    moved = f"{dropped} would drop most, by {drop} ranks" if dropped else "no system would drop"
+    moved = f"{dropped} loses most, {drop} ranks" if dropped else "no system loses a rank"
     confusions = list(study.confusion.values())
     charts = {"slopes": by_measure({m: plot.slopes(study.effect, m) for m in study.effect.measures})}
     if confusions:
         charts["confusion"] = one(plot.stacked(*map(plot.confusion, confusions)))
     return Section(
-        f"Under the labels of {judge} the order of the systems by {measure} has a Kendall's tau of {tau:.4f} with the "
-        f"one here; {moved}. Of the pairs of systems that differ significantly here it confirms {agree}, turns "
-        f"{conflict} and misses {missed}; {false} would differ under its labels only.",
+        f"Kendall's tau between the orders of the systems in {measure}, under the labels of {judge} and under the "
+        f"judgments of this report, is {tau:.4f}; {moved}. Of the pairs that differ significantly in this report, "
+        f"{agree} also do under {judge}, {conflict} are reversed and {missed} are not significant; {false} more pairs "
+        f"differ only under {judge}.",
         values={
             "agreement": _agreement(study),
             "effects": _grid("judge-effects", effects, "judges and measures"),
             "notes": study.notes(),
         },
         charts=charts,
-        finding=(f"{tau:.4f}", f"Kendall's tau of the systems' order under {judge}, by {measure}"),
+        findings={str(measure): (f"{tau:.4f}", f"Kendall's tau between the orders of systems under {judge} and here")},
     )
 
 

@@ -1,4 +1,4 @@
-"""Which measure to trust: what each does whatever the data, and how many systems it tells apart here."""
+"""Properties of the measures, and the pairs of systems that each measure tells apart."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ WORDS = {
 }
 
 
-FEW = 4  # systems, below which a curve over their pairs shows nothing
+FEW = 4  # with fewer systems, a curve over their pairs shows nothing
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about the measures."""
     power, why = _power(material)
-    sentence = "A tick is a property that holds whatever the data, proved or searched; point at or tap a cross "
-    sentence += "for the ranking that breaks it."
+    sentence = "A tick is a property that holds for all data, by proof or by search. Point at or tap a cross "
+    sentence += "to see a ranking that breaks the property."
     charts: dict[str, Any] = {}
     if power is not None:
         best = max(power.families, key=lambda family: _known(power[family.name]))
         sentence += (
-            f" The lower a curve, the more pairs of systems its measure tells apart: {best.name} tells most, "
-            f"{power[best.name]:.0%} of them (before correction)."
+            f" The lower a curve, the more pairs of systems its measure tells apart. {best.name} tells apart the most, "
+            f"{power[best.name]:.0%} of them (without correction for the number of pairs)."
         )
         charts["power"] = one(plot.significance_curves(power, detail.points))
     return Section(

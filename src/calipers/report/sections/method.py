@@ -1,4 +1,4 @@
-"""How it was computed, so that it can be repeated."""
+"""Command, versions, options and files, so that the report can be repeated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_
 from calipers.report.provenance import Provenance
 from calipers.report.section import Detail, Section
 
+OTHER_COMMANDS = (
+    "Figures of other commands can differ: the verdict tests all pairs of systems with one correction, "
+    "`calipers diff` tests one pair without correction, and `calipers check` tests against a margin (one-sided) and "
+    "counts the queries for that margin."
+)
+
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about how the report was computed."""
     about = material.provenance
     return Section(
-        "The same command on files with the same hashes gives the same page, byte for byte, under the same versions.",
+        f"The same command, files and versions give the same page, byte for byte. {OTHER_COMMANDS}",
         values={
             "command": about.command,
             "versions": about.versions,
@@ -28,7 +35,7 @@ def section(material: Material, detail: Detail) -> Section:
 
 
 def parameters(material: Material) -> list[tuple[str, str]]:
-    """Everything that a figure of the page depends on, beside the files."""
+    """Return the options that the figures of the page depend on."""
     c, given = material.choices, material.scores.metadata
     exactness = material.scores.exactness
     found: list[tuple[str, Any]] = [
@@ -37,15 +44,15 @@ def parameters(material: Material) -> list[tuple[str, str]]:
         ("conventions", given["like"] or "Calipers' own"),
         ("ties", given["ties"]),
         ("depth", given["depth"] or "all retrieved documents"),
-        ("unjudged documents", "left out" if given["condensed"] else "kept, not relevant"),
-        ("a query without relevant documents counts", _policy(given["empty"], "0, normalised measures skip it")),
-        ("a query that a run lacks counts", _policy(given["missing"], "0")),
-        ("a degenerate query counts", _policy(given["degenerate"], "what the formula gives")),
+        ("unjudged documents", "removed" if given["condensed"] else "kept, not relevant"),
+        ("score of a query without relevant documents", _policy(given["empty"], "0; skipped by normalised measures")),
+        ("score of a query that a run lacks", _policy(given["missing"], "0")),
+        ("normalised score where all rankings score the same", _policy(given["degenerate"], "as the formula gives")),
         ("population of random rankings", f"{c.population}: {what_is_shuffled(c.population)}"),
         ("test", f"{c.test}, correction {c.correction}, alpha {c.alpha:g}"),
-        ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "none is needed"),
-        ("scores are", ", ".join(f"{m} {how}" for m, how in exactness.items())),
-        ("what is not exact", "; ".join(exactness_notes(exactness, material.scores.errors)) or "nothing"),
+        ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "not needed"),
+        ("computed", ", ".join(f"{m} {how}" for m, how in exactness.items())),
+        ("not exact", "; ".join(exactness_notes(exactness, material.scores.errors)) or "nothing"),
         ("documents shown of each ranking", c.top),
         ("baseline", c.baseline or "none"),
     ]
@@ -57,7 +64,7 @@ def _policy(value: Any, otherwise: str) -> str:
 
 
 def files(about: Provenance) -> Grid:
-    """The files that were read, with their hashes."""
+    """Return a table of the files that were read, with their hashes."""
     columns = (
         Column("file", numeric=False),
         Column("as", numeric=False),

@@ -1,4 +1,4 @@
-"""What these queries can show: the power of this set."""
+"""The differences that these queries can detect."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, number
 from calipers.report.section import Detail, Section, one
 
-DIFFERENCES = (0.01, 0.02, 0.05, 0.1)  # for which the queries are counted
+DIFFERENCES = (0.01, 0.02, 0.05, 0.1)  # each has a column with the number of queries that it needs
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about the power of the queries."""
     found = material.plan
     first, asked = found.measures[0], _round(found.detectable[0])
     curves = plan(material.scores, asked, alpha=found.alpha) if asked else found
     return Section(
-        f"With {found.at_hand[0]:,} queries, a paired t test of two systems like these finds a difference of "
-        f"{found.detectable[0]:.4f} in {first} with power {found.power:g} (alpha {found.alpha:g}, one pair). Smaller "
-        "differences may be real and stay unseen: they need more queries, or a measure that varies less.",
+        f"With {found.at_hand[0]:,} queries, a paired t test of two systems like these detects a true difference of "
+        f"{found.detectable[0]:.4f} in {first} with power {found.power:g} (alpha {found.alpha:g}, one pair). To detect "
+        "smaller differences, use more queries or a measure that varies less.",
         values={"grid": _grid(material), "difference": f"{asked:g}", "measure": first},
         charts={"plan": one(plot.power_curves(curves))},
-        finding=(f"{found.detectable[0]:.4f}", f"smallest difference in {first} that these queries can show"),
     )
 
 
 def _round(difference: float) -> float:
-    """Two digits: a difference that people would ask for."""
+    """Round a difference to two digits."""
     return float(f"{difference:.2g}")
 
 
@@ -37,8 +37,11 @@ def _grid(material: Material) -> Grid:
     columns = [
         Column("measure", numeric=False),
         Column("sd", title="standard deviation of the differences of two systems over the queries"),
-        Column("can be shown", title="smallest difference of means that these queries show, with power 0.8"),
-        *(Column(f"queries for {d:g}", title="to find this difference with power 0.8") for d in DIFFERENCES),
+        Column("detectable", title="smallest true difference of means that these queries detect with power 0.8"),
+        *(
+            Column(f"queries for {d:g}", title="number of queries that detect this difference with power 0.8")
+            for d in DIFFERENCES
+        ),
     ]
     rows = []
     for m, measure in enumerate(found.measures):
@@ -51,5 +54,5 @@ def _grid(material: Material) -> Grid:
 def _needed(difference: float, sd: float, power: float, alpha: float) -> Cell:
     try:
         return count(smallest_n(difference / sd, power, alpha)) if sd else number(None)
-    except CalipersError:  # more than can be counted
+    except CalipersError:  # more queries than the formula can count
         return number(None)

@@ -1,4 +1,4 @@
-"""Data quality: what is unjudged, tied, missing or degenerate."""
+"""Data quality: unjudged, tied, missing and undefined parts of the data."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import numpy as np
 
 from calipers import plot
 from calipers.lists import Floats
+from calipers.plurals import counted, verb
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, plain_rows, share
-from calipers.report.section import Detail, Section, one
+from calipers.report.section import ALL, Detail, Section, one
 from calipers.results.scores import Reason
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about the quality of the data."""
     scores = material.scores
     coverage = scores.coverage
     assert coverage is not None
@@ -23,13 +25,26 @@ def section(material: Material, detail: Detail) -> Section:
     worst = scores.systems[int(unjudged.argmax())]
     most = f" (most of all for {worst}, {unjudged.max():.1%})" if len(scores.systems) > 1 and unjudged.max() > 0 else ""
     return Section(
-        f"Long bars are reasons for doubt. {unjudged.mean():.1%} of the documents in the top ten are unjudged{most} "
-        f"and count as not relevant; {tied:,} of {lists:,} lists have tied scores (counted by "
-        f"ties={scores.metadata['ties']}); {missing:,} are missing.",
+        f"{unjudged.mean():.1%} of the documents in the top ten are unjudged{most} and count as not relevant. "
+        f"{tied:,} of {counted(lists, 'list')} {verb(tied, 'has', 'have')} tied scores (tie rule: "
+        f"{scores.metadata['ties']}). {_missing(missing)}",
         values={"grid": _grid(material, unjudged), "facts": _facts(material), "undefined": _undefined(material)},
         charts={"unjudged": one(plot.unjudged(scores))} if unjudged.max() > 0 else {},
-        finding=(f"{unjudged.mean():.1%}", "of the documents in the top ten are unjudged"),
+        findings={ALL: (f"{unjudged.mean():.1%}", "of the documents in the top ten are unjudged")}
+        if unjudged.mean() >= 0.0005
+        else {},
     )
+
+
+def _missing(lists: int) -> str:
+    """Return a sentence about lists that the runs lack.
+
+    >>> _missing(1)
+    '1 list is missing: the run does not answer the query.'
+    """
+    if not lists:
+        return "No list is missing."
+    return f"{counted(lists, 'list')} {verb(lists, 'is', 'are')} missing: the run does not answer the query."
 
 
 def _grid(material: Material, unjudged: Floats) -> Grid:
@@ -39,11 +54,11 @@ def _grid(material: Material, unjudged: Floats) -> Grid:
     columns = (
         Column("system", numeric=False),
         Column("unjudged in top 10"),
-        Column("queries missing", title="judged queries that the run lacks"),
+        Column("queries missing", title="judged queries that the run does not answer"),
         Column("queries with ties", title="lists in which documents share a score"),
         Column("documents tied"),
         Column("documents"),
-        Column("queries not judged", title="queries that the run answers but nobody judged; ignored"),
+        Column("queries not judged", title="queries that the run answers but that have no judgments; they are ignored"),
     )
     tied, length = coverage.tied, coverage.length
     rows = [
@@ -74,19 +89,19 @@ def _facts(material: Material) -> list[tuple[str, str]]:
         ("grades", shown),
         ("relevant documents of a query", f"{relevant.min()} to {relevant.max()}, median {np.median(relevant):g}"),
         ("queries without a relevant document", f"{int((relevant == 0).sum()):,}"),
-        ("queries of whose documents all are alike", f"{_flat(material):,}"),
+        ("queries whose judged documents all have the same grade", f"{_flat(material):,}"),
     ]
 
 
 def _flat(material: Material) -> int:
-    """Queries for which every ranking of the judged documents scores the same."""
+    """Return the number of queries for which every ranking of the judged documents scores the same."""
     pool = material.judgments.pool
     kinds = [len(np.unique(pool.grade[a:b])) for a, b in zip(pool.offsets[:-1], pool.offsets[1:], strict=True)]
     return sum(kind <= 1 for kind in kinds)
 
 
 def _undefined(material: Material) -> Grid | None:
-    """Of each measure: scores that have no value of their own, and why."""
+    """Return a table of undefined scores by measure and reason, or None if all scores are defined."""
     scores = material.scores
     reasons = [reason for reason in Reason if reason != Reason.DEFINED]
     counts = [[int(n) for n in scores.undefined(reason)] for reason in reasons]

@@ -1,4 +1,4 @@
-"""The query map: what a random ranking gets of each query, what systems get, and their rankings."""
+"""The query map: scores of the systems and of a random ranking for each query, and the rankings."""
 
 from __future__ import annotations
 
@@ -11,39 +11,41 @@ from calipers import plot
 from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.limits.query_types import QueryTypes
 from calipers.measures.populations import what_is_shuffled
+from calipers.plurals import counted
 from calipers.report.embedded_data import all_rounded, rounded
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.averages import known_mean
 
-# On the page a type is not called as the ideal ranking is, with which it has nothing to do.
+# The type `ideal` has another name on the page, where "ideal" is the ideal ranking.
 NAMES = {"ideal": "telling"}
 WORDS = {
-    "ideal": "systems get far above random",
-    "informative": "systems get clearly above random",
-    "uninformative": "systems hardly get above random",
+    "ideal": "systems score far above random",
+    "informative": "systems score clearly above random",
+    "uninformative": "systems hardly score above random",
     "hard": "random and systems both score low",
     "easy": "random and systems both score high",
-    "undefined": "no relevant document, or no room to score",
+    "undefined": "no relevant document, or all rankings score the same",
 }
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about the queries."""
     bounds = material.bounds
     shown = {m: p for m, p in material.plain_of.items() if p in bounds.measures}
-    less = material.plain.lower  # which have no types: left out, or refused where there is nothing else
+    less = material.plain.lower  # these measures have no types; with no other measure, `types` raises the error
     found = {m: material.types(p) for m, p in shown.items() if p not in less or less.issuperset(shown.values())}
     types = found.get(material.measure) or next(iter(found.values()))
     charts = {m: plot.query_map(each, m, NAMES) for m, each in found.items() if set(each.types) != {"undefined"}}
-    telling = sum(t in ("ideal", "informative") for t in types.types)
+    telling = _above_random(types)
     counts = [(t, n) for t, n in types.counts().items() if n]
     top = material.choices.top if detail.top is None else detail.top
     return Section(
-        f"Far to the right of the dashed line are the queries on which systems show what they can: {telling} of "
-        f"{len(types.queries)} here. On the line a random ranking would do as well, and such queries say "
-        f"little about systems ({what_is_shuffled(bounds.population)}). Point at or tap a mark to see its query and "
-        "the rankings.",
+        f"Each dot is a query. On {telling} of {counted(len(types.queries), 'query')} the systems are clearly better "
+        "than random: these dots are far to the right of the dashed line. Dots on the line say little about systems, "
+        f"because a random ranking would do as well ({what_is_shuffled(bounds.population)}). Choose a dot to see the "
+        "rankings of its query.",
         values={
             "grid": _grid(material, types),
             "counts": [(t, NAMES.get(t, t), f"{n:,}", WORDS[t]) for t, n in counts],
@@ -51,8 +53,18 @@ def section(material: Material, detail: Detail) -> Section:
             "top": top,
         },
         charts={"queries": by_measure(charts)},
-        finding=(f"{telling} of {len(types.queries)}", "queries on which systems are clearly better than random"),
+        findings={
+            measure: (f"{above} of {len(each.queries)}", "queries on which systems are clearly better than random")
+            for measure, each in found.items()
+            for above in (_above_random(each),)
+            if above < len(each.queries)
+        },
     )
+
+
+def _above_random(types: QueryTypes) -> int:
+    """Return the number of queries on which systems are clearly better than random."""
+    return sum(kind in ("ideal", "informative") for kind in types.types)
 
 
 def _grid(material: Material, types: QueryTypes) -> Grid:
@@ -89,7 +101,7 @@ def _best(material: Material) -> list[str]:
 
 
 def rankings(material: Material, top: int) -> dict[str, Any]:
-    """What the page's script needs to show the rankings of a query."""
+    """Return the data that the script of the page needs to show the rankings of a query."""
     scores = material.scores
     grades = material.judgments.pool.grade
     shown = first_documents(material.judgments, material.whole_runs, top) if top else []
@@ -113,7 +125,7 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
 
 
 def _as_data(lists: Sequence[ShownRankings], titles: Mapping[str, str]) -> list[dict[str, Any]]:
-    """For the page's script: documents, grades and lists of each query, and titles or snippets where there are some."""
+    """Return documents, grades, lists and texts of each query."""
     return [
         {"d": each.documents, "g": [_short(g) for g in each.grades], "l": each.lists}
         | ({"t": [titles.get(document, "") for document in each.documents]} if titles else {})

@@ -1,4 +1,4 @@
-"""Which systems are alike: what each tells about the judgments that the other does not."""
+"""Similar systems, by information difference."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ PAIRS = 20
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about similar systems."""
     found = material.difference
     table = found.table()
     one_system, other, bits, _ = table.rows[0]
     drawn = _first(material, found, detail)
     return Section(
-        f"Systems that join early put the relevant documents in much the same order: {one_system} and {other} are the "
-        f"most alike ({bits:.4f} bits of difference; 0 means that neither ranking tells anything about the judgments "
-        "that the other does not). Two systems may score alike and yet find different documents: these are worth "
-        "fusing.",
+        f"Systems that join early rank the relevant documents in a similar order. {one_system} and {other} are the "
+        f"most similar (information difference {bits:.4f} bits; 0 means that neither ranking contains information "
+        "about relevance that the other lacks). Fusion helps most with systems that have similar scores but a large "
+        "information difference.",
         values={"grid": _grid(found), "skipped": found.skipped, "queries": found.queries},
         charts={"dendrogram": one(plot.dendrogram(drawn)), "heat": one(plot.heat_map(drawn))},
     )

@@ -1,4 +1,4 @@
-"""Systems and scores: the table that people look for first."""
+"""Systems and scores: the means of all systems with their intervals."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ LEVEL = 0.95
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section with the means of all systems."""
     scores = material.scores
     best = scores.systems[material.order[0]]
     top = material.scores.mean()[best, material.measure]
     extreme = "lowest" if material.measure in scores.lower else "highest"
     sentence = f"{best} has the {extreme} mean {material.measure}, {top:.4f}. "
     if material.measure in scores.lower:
-        sentence += "Less is better. "
+        sentence += "Smaller values are better. "
     if len(scores.queries) > 1:
         sentence += (
-            f"The small figures are the half-width of the {LEVEL:.0%} interval of the mean over "
-            f"{counted(len(scores.queries), material.unit)}; intervals that overlap do not yet say that two systems "
-            "are alike."
+            f"The small figures are half the width of the {LEVEL:.0%} interval of the mean over "
+            f"{counted(len(scores.queries), material.unit)}. Two systems can differ significantly although their "
+            "intervals overlap."
         )
     else:
-        sentence += f"There is one {material.unit} only, so there are no intervals."
+        sentence += f"There is only one {material.unit}, so there are no intervals."
     charts = {m: plot.means(scores, m, LEVEL) for m in scores.measures if _defined(material, m)}
     return Section(
         sentence,
         values={"grid": _grid(material)},
         charts={"means": by_measure(charts)},
-        finding=(f"{top:.4f}", f"{extreme} mean {material.measure}: {best}"),
     )
 
 
@@ -62,7 +62,7 @@ def _grid(material: Material) -> Grid:
 
 
 def _ends(means: list[float], lower: bool) -> tuple[float, float]:
-    """The best mean, and the largest."""
+    """Return the best mean and the largest mean."""
     known = [mean for mean in means if mean == mean]
     if not known:
         return math.nan, math.nan

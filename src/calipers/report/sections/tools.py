@@ -1,4 +1,4 @@
-"""What the tools would say of the same rankings, and why they differ."""
+"""Scores of the same rankings under the conventions of other tools, and the causes of differences."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from calipers.report.section import Detail, Section, one
 
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about other tools."""
     audit = material.audit
     (measure,) = audit.measures
     figures = [audit.means[measure, tool] for tool in (group[0] for group in audit.groups(measure))]
@@ -22,10 +23,9 @@ def section(material: Material, detail: Detail) -> Section:
     sentence = f"All {counted(len(audit.tools), 'tool')} that have {measure} agree on these rankings."
     if spread >= SHOWN:
         sentence = (
-            f"The same rankings under the conventions of {counted(len(audit.tools), 'tool')}: their figures for "
-            f"{measure} differ "
-            f"by up to {spread:.4f} for one system. Bars show which choice of a tool moves its mean figure, and by how "
-            "much: figures of two tools must not be compared."
+            f"The {measure} of the same rankings differs by up to {spread:.4f} between "
+            f"{counted(len(audit.tools), 'tool')} for one system. Each bar shows how far one choice of a tool moves "
+            "its mean. Do not compare figures of two tools with each other."
         )
     return Section(
         sentence,
@@ -36,15 +36,17 @@ def section(material: Material, detail: Detail) -> Section:
             "unavailable": [(tool, reason) for (_, tool), reason in audit.unavailable.items()],
         },
         charts={"tools": one(plot.tool_causes(audit, measure))} if moved else {},
-        finding=(f"{spread:.4f}", f"largest difference between tools in a system's {measure}"),
+        findings={material.measure: (f"{spread:.4f}", f"largest difference between tools in {measure} of one system")}
+        if spread >= SHOWN
+        else {},
     )
 
 
 def _grid(material: Material, audit: Audit, measure: str) -> Grid:
-    """Tools that score every list alike share a column."""
+    """Return the mean of each system under each tool. Tools with equal scores on every list share a column."""
     groups = audit.groups(measure)
     columns = [Column("system", numeric=False)]
-    columns += [Column(", ".join(group), title="these tools score every list alike") for group in groups]
+    columns += [Column(", ".join(group), title="these tools give every list the same score") for group in groups]
     rows = []
     for s in material.order:
         cells = [number(float(audit.means[measure, group[0]][s])) for group in groups]

@@ -1,4 +1,4 @@
-"""What is not judged: between which values scores lie, and which pairs of systems no judgment can turn."""
+"""Unjudged documents: ranges of scores, and pairs of systems whose order judging could reverse."""
 
 from __future__ import annotations
 
@@ -6,53 +6,68 @@ from collections.abc import Mapping
 
 from calipers import plot
 from calipers.errors import CalipersError
-from calipers.plurals import counted, verb
+from calipers.plurals import counted
 from calipers.report.material import MANY_SYSTEMS, Material
 from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.tables import as_number
 
-FEW = MANY_SYSTEMS  # systems of which the pairs are looked at under every measure
-
 
 def section(material: Material, detail: Detail) -> Section:
+    """Return the section about the ranges of scores over all grades of unjudged documents."""
     found = material.ranges
     first = found.measures[0]
     mean = {(system, measure): (low, score, high) for system, measure, low, score, high in found.mean().rows}
     ends = ((low, high) for (_, measure), (low, _, high) in mean.items() if measure == first)
     widest = max(as_number(high) - as_number(low) for low, high in ends)
-    open_documents = int(found.unknown.sum())
-    if not open_documents:
-        return Section("Every retrieved document is judged: no further judgment can change a score.")
+    documents = int(found.unknown.sum())
+    if not documents:
+        return Section("Every retrieved document is judged, so further judgments cannot change a score.")
+    sentence = (
+        "Unjudged documents count as not relevant in all scores. Each bar shows where the mean would lie if they were "
+        f"judged, for any grades that they could get. In {first} it could change by up to {widest:.4f}."
+    )
     decided, total = _decided(material, first)
-    said = finding = None
     if total == 1:
-        said = f" {'No judgment' if decided else 'Judgments'} can change which of the two systems is better."
-        finding = ("decided" if decided else "open", f"which system is better in {first}, whatever is unjudged")
-    elif total:
-        said = (
-            f" Of {counted(total, 'pair')} of systems, {decided:,} {verb(decided, 'is', 'are')} decided: no judgment "
+        sentence += (
+            f" Judging cannot reverse the order of the two systems in {first}."
+            if decided
+            else f" Judging could reverse the order of the two systems in {first}."
         )
-        said += "can change which one is better."
-        finding = (f"{decided / total:.0%}", f"of the pairs of systems are decided in {first}, whatever is unjudged")
+    elif total:
+        sentence += f" Judging can reverse the order of {total - decided:,} of {counted(total, 'pair')} of systems."
     charts = {measure: plot.score_ranges(found, measure) for measure in found.measures}
     return Section(
-        "Unjudged documents count as worthless in every score. The bar shows between which values the mean lies "
-        f"whatever they are; under {first} it could move by as much as {widest:.4f}.{said or ''}",
+        sentence,
         values={
             "grid": _grid(material),
-            "pairs": _pairs(material),
+            "pairs": _one_pair(material) if total == 1 else _pairs(material),
             "without_ranges": _together(material.without_ranges),
             "grade": f"{found.grades[-1]:g}",
-            "documents": f"{open_documents:,}",
+            "documents": f"{documents:,}",
         },
         charts={"ranges": by_measure(charts)},
-        finding=finding,
+        findings=_findings(material) if total > 1 else {},
     )
 
 
+def _findings(material: Material) -> dict[str, tuple[str, str]]:
+    """Return the share of the pairs of systems that judging cannot reverse, by measure."""
+    found = {}
+    for measure in material.ranged:
+        try:
+            decided, total = _decided(material, measure)
+        except CalipersError:
+            continue
+        found[measure] = (
+            f"{decided / total:.0%}",
+            f"of the pairs of systems keep their order in {measure}, for any grades of unjudged documents",
+        )
+    return found
+
+
 def _together(reasons: Mapping[str, str]) -> dict[str, str]:
-    """The reasons, each with all measures that it is given for.
+    """Join the measures that have the same reason.
 
     >>> _together({"AP": "too many", "RR": "too many", "bpref": "no range"})
     {'AP, RR': 'too many', 'bpref': 'no range'}
@@ -72,7 +87,7 @@ def _decided(material: Material, measure: str) -> tuple[int, int]:
 
 def _grid(material: Material) -> Grid:
     found = material.ranges
-    columns = [Column("system", numeric=False), Column("unjudged", title="unjudged documents in its lists")]
+    columns = [Column("system", numeric=False), Column("unjudged", title="number of unjudged documents in its lists")]
     for measure in found.measures:
         columns += [Column(f"{measure} low"), Column(measure), Column(f"{measure} high")]
     ends = {(system, measure): three for system, measure, *three in found.mean().rows}
@@ -90,35 +105,50 @@ def _grid(material: Material) -> Grid:
 
 
 def _pairs(material: Material) -> Grid | None:
-    """How many pairs are decided, and how many of the significant ones could still turn."""
-    found = material.ranges
-    if len(found.systems) < 2:
-        return None
+    """Return how many pairs judging could reverse, and how many of these are significant now, by measure."""
     columns = (
         Column("measure", numeric=False),
         Column("pairs"),
-        Column("decided"),
-        Column("significant", title="with unjudged documents as 0"),
-        Column("could still turn", title="significant, but not decided"),
-        Column("ranges", numeric=False, title="outer: valid, but not tight"),
+        Column("cannot be reversed", title="no grades of the unjudged documents change which system is better"),
+        Column("could be reversed"),
+        Column("significant", title="with unjudged documents as not relevant"),
+        Column("significant, could be reversed"),
+        Column("ranges", numeric=False, title="outer: valid, but wider than necessary"),
     )
-    c = material.choices
-    rows = []
-    for measure in found.measures if len(found.systems) <= FEW else found.measures[:1]:
+    rows = [
+        [
+            name(measure), count(total), count(decided, total), count(total - decided, total),
+            count(significant, total), count(turning, total), name(how),
+        ]
+        for measure, (total, decided, significant, turning, how) in _decided_pairs(material).items()
+    ]  # fmt: skip
+    return Grid("decided", columns, plain_rows(rows), "measures", tools=False) if rows else None
+
+
+def _one_pair(material: Material) -> Grid | None:
+    """Return whether judging could reverse the order of the two systems, and whether they differ now, by measure."""
+    columns = (
+        Column("measure", numeric=False),
+        Column("judging could reverse the order", numeric=False),
+        Column("significant now", numeric=False, title="with unjudged documents as not relevant"),
+        Column("ranges", numeric=False, title="outer: valid, but wider than necessary"),
+    )
+    rows = [
+        [name(measure), name("no" if decided else "yes"), name("yes" if significant else "no"), name(how)]
+        for measure, (_, decided, significant, _, how) in _decided_pairs(material).items()
+    ]
+    return Grid("decided", columns, plain_rows(rows), "measures", tools=False) if rows else None
+
+
+def _decided_pairs(material: Material) -> dict[str, tuple[int, int, int, int, str]]:
+    """Return pairs, decided pairs, significant pairs, significant pairs that are not decided, and exactness."""
+    found, c = material.ranges, material.choices
+    rows = {}
+    for measure in found.measures if len(found.systems) <= MANY_SYSTEMS else found.measures[:1]:
         try:
             pairs = found.pair_ranges(measure)
             significant, turning = found.significant(measure, c.test, c.correction, c.alpha)
         except CalipersError:
             continue
-        total = len(pairs.a)
-        rows.append(
-            [
-                name(measure),
-                count(total),
-                count(int(pairs.decided.sum()), total),
-                count(significant, total),
-                count(turning, total),
-                name(pairs.exactness),
-            ]
-        )
-    return Grid("decided", columns, plain_rows(rows), "measures", tools=False) if rows else None
+        rows[measure] = (len(pairs.a), int(pairs.decided.sum()), significant, turning, str(pairs.exactness))
+    return rows
