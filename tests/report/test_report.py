@@ -315,7 +315,7 @@ def test_no_sentence_contradicts_the_table_below_it(tmp_path: Path) -> None:
     }
     write_report(qrels, runs, tmp_path / "r.html", "P@1", sections=["unjudged", "between"])
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    found = cal.ranges(qrels, runs, "P@1", warn=False).pair_ranges()
+    found = cal.Experiment(qrels, runs, "P@1", warn=False).ranges().pair_ranges()
     words = "cannot" if found.decided[0] else "could"
     assert f"Judging {words} reverse the order of the two systems in P@1." in text
     row = re.search(r'data-grid="decided".*?<tbody>(.*?)</tbody>', text, re.DOTALL)
