@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calipers.limits.query_types import QueryTypes
     from calipers.metaevaluation.power import DiscriminativePower
     from calipers.planning.sample_size import SampleSizePlan
-    from calipers.report.verdict import Verdict
+    from calipers.report.verdict import Conclusion
     from calipers.stats.comparison import Comparison
     from calipers.unjudged.score_ranges import Ranges
 
@@ -150,7 +150,7 @@ class ScoredMaterial:
         old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
         return old, 1 - old
 
-    def verdict(self, measure: str) -> Verdict:
+    def verdict(self, measure: str) -> Conclusion:
         """Return the conclusion under one measure, for the top of the page."""
         from calipers.report.verdict import verdict_of_scores
 
@@ -206,7 +206,7 @@ class Material(ScoredMaterial):
 
         return sections_of(self)
 
-    def verdict(self, measure: str) -> Verdict:
+    def verdict(self, measure: str) -> Conclusion:
         """Return the conclusion under one measure, for the top of the page."""
         from calipers.report.verdict import verdict
 

@@ -25,7 +25,7 @@ from calipers.plot.vega import bundle
 from calipers.report.material import SEED, Material, ReportOptions, Texts
 from calipers.report.section import ALL, Detail, Section
 from calipers.report.sections import check_sections
-from calipers.report.verdict import Figure, Verdict
+from calipers.report.verdict import Conclusion, Figure
 from calipers.results.scores import Scores
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class AnyMaterial(Protocol):
     def unit(self) -> str: ...
     @property
     def scores(self) -> Scores: ...
-    def verdict(self, measure: str) -> Verdict: ...
+    def verdict(self, measure: str) -> Conclusion: ...
     def sections(self) -> dict[str, Any]: ...
 
 
@@ -244,7 +244,7 @@ def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -
     return page
 
 
-def _verdicts(material: AnyMaterial, sections: Iterable[Section]) -> list[tuple[str, Verdict, list[Figure]]]:
+def _verdicts(material: AnyMaterial, sections: Iterable[Section]) -> list[tuple[str, Conclusion, list[Figure]]]:
     """Return each measure with its verdict and all figures to show below it: the verdict's own and the sections'."""
     sections = [*sections]
     found = []

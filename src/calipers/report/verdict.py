@@ -30,7 +30,7 @@ Figure = tuple[str, str]  # a number as text, and the words that explain it
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Conclusion:
     """The conclusion under one measure."""
 
     sentence: str
@@ -42,7 +42,7 @@ class Verdict:
 # -- from scores alone ---------------------------------------------------------------------------------
 
 
-def verdict_of_scores(material: ScoredMaterial, measure: str) -> Verdict:
+def verdict_of_scores(material: ScoredMaterial, measure: str) -> Conclusion:
     """Return the verdict that follows from the scores of the systems. Reports on rankings and on texts share it."""
     scores = material.scores
     order = material.order_by(measure)
@@ -50,15 +50,15 @@ def verdict_of_scores(material: ScoredMaterial, measure: str) -> Verdict:
     mean = _mean(material, measure, order[0])
     over = counted(len(scores.queries), material.unit)
     if math.isnan(mean):
-        return Verdict(f"{measure} is undefined for all systems.")
+        return Conclusion(f"{measure} is undefined for all systems.")
     if len(scores.systems) == 1:
-        return Verdict(f"{best} has a mean {measure} of {mean:.4f} over {over}.")
+        return Conclusion(f"{best} has a mean {measure} of {mean:.4f} over {over}.")
     if len(scores.systems) == 2:
         return _of_two(material, measure)
     top = (f"{mean:.4f}", f"{'lowest' if measure in scores.lower else 'highest'} mean {measure}: {best}")
     if len(scores.queries) < 2:
         sentence = f"{best} leads {len(scores.systems)} systems, but one {material.unit} shows nothing about others."
-        return Verdict(sentence, "undecided", (top,))
+        return Conclusion(sentence, "undecided", (top,))
     if material.choices.baseline:
         return _against_baseline(material, measure, top)
     return _of_many(material, measure, top)
@@ -68,7 +68,7 @@ def _mean(material: ScoredMaterial, measure: str, system: int) -> float:
     return as_number(material.scores.mean()[material.scores.systems[system], measure])
 
 
-def _of_two(material: ScoredMaterial, measure: str) -> Verdict:
+def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
     """Return the verdict on an old and a new system."""
     old, new = material.old_and_new
     names = material.scores.systems
@@ -87,9 +87,9 @@ def _of_two(material: ScoredMaterial, measure: str) -> Verdict:
         f"{units} won and lost by {names[new]}" + (f"; {same:,} are equal" if same else ""),
     )
     if not won and not lost:
-        return Verdict(f"{names[new]} and {names[old]} have the same {measure} on all {units}.", "undecided")
+        return Conclusion(f"{names[new]} and {names[old]} have the same {measure} on all {units}.", "undecided")
     if len(gain) < 2:
-        return Verdict(
+        return Conclusion(
             f"{names[new]} and {names[old]} share one {material.unit}: too few to say which one is better.",
             "undecided", (*figures, counts),
         )  # fmt: skip
@@ -102,10 +102,10 @@ def _of_two(material: ScoredMaterial, measure: str) -> Verdict:
     moved = f"mean {measure} from {means[0]:.4f} to {means[1]:.4f}"
     if found.significant[m][pair]:
         badge: Badge = "better" if sign * difference > 0 else "worse"
-        return Verdict(f"{names[new]} is {badge} than {names[old]}: {moved}.", badge, tuple(figures))
+        return Conclusion(f"{names[new]} is {badge} than {names[old]}: {moved}.", badge, tuple(figures))
     side = "better" if sign * difference > 0 else "worse"
     sentence = f"{names[new]} scores {side} than {names[old]} here ({moved}), but the difference may be chance."
-    return Verdict(sentence, "undecided", (*figures, *_needed(material, measure, old, new)))
+    return Conclusion(sentence, "undecided", (*figures, *_needed(material, measure, old, new)))
 
 
 ROUNDING = 1e-12  # a difference of two scores that is not larger counts as equal
@@ -119,7 +119,7 @@ def _interval(found: Comparison, m: int, pair: int, system: int) -> tuple[str, s
     return ("", "") if math.isnan(low) else (f"{low:+.4f} to {high:+.4f}", f"{100 * (1 - found.alpha):g}% interval")
 
 
-def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Verdict:
+def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
     """Return the verdict on the leader of three or more systems."""
     scores, found = material.scores, material.comparison
     m = found.measures.index(measure)
@@ -138,7 +138,7 @@ def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Verdict:
     equal = sorted((int(s) for s in others[~beaten]), key=order.index)
     if not equal:
         sentence = f"{name} is better than all {len(others)} other systems in {measure}, over {over}."
-        return Verdict(sentence, "better", (top, ahead))
+        return Conclusion(sentence, "better", (top, ahead))
     listed = ", ".join(scores.systems[s] for s in equal[:NAMED])
     listed += f" and {counted(len(equal) - NAMED, 'other')}" if len(equal) > NAMED else ""
     sentence = (
@@ -146,10 +146,10 @@ def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Verdict:
         f"from {listed}."
     )
     needed = _needed(material, measure, leader, second) if second in equal else ()
-    return Verdict(sentence, "undecided", (top, ahead, *needed))
+    return Conclusion(sentence, "undecided", (top, ahead, *needed))
 
 
-def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Verdict:
+def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
     """Return the verdict on all systems against one of them."""
     found, baseline = material.comparison, material.choices.baseline
     m = found.measures.index(measure)
@@ -161,7 +161,7 @@ def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Ve
         f"{better:,} of {counted(total, 'system')} {verb(better, 'is', 'are')} better than {baseline} in {measure}, "
         f"{worse:,} {verb(worse, 'is', 'are')} worse, and {total - better - worse:,} are not shown to differ."
     )
-    return Verdict(sentence, badge, (top,))
+    return Conclusion(sentence, badge, (top,))
 
 
 def _needed(material: ScoredMaterial, measure: str, one: int, other: int) -> tuple[Figure, ...]:
@@ -190,7 +190,7 @@ def queries_needed(material: ScoredMaterial, measure: str, one: int, other: int)
 # -- with judgments and rankings -----------------------------------------------------------------------
 
 
-def verdict(material: Material, measure: str) -> Verdict:
+def verdict(material: Material, measure: str) -> Conclusion:
     """Return the verdict on rankings: that of the scores, the effect of unjudged documents, and commands."""
     found = verdict_of_scores(material, measure)
     if len(material.scores.systems) == 1:
@@ -242,7 +242,7 @@ def _steps_for_one(material: Material, measure: str) -> tuple[tuple[str, str], .
 
 
 def _steps(
-    material: Material, measure: str, found: Verdict, old: int, new: int, reversible: bool
+    material: Material, measure: str, found: Conclusion, old: int, new: int, reversible: bool
 ) -> tuple[tuple[str, str], ...]:
     """Return what to do next about two systems: the old and the new one, or the second and the best."""
     names = material.scores.systems
