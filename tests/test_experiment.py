@@ -93,3 +93,10 @@ def test_questions_about_judgments_need_no_runs() -> None:
     assert alone.bounds().ideal["AP"].tolist() == cal.bounds(GIVEN.qrels, MEASURES).ideal["AP"].tolist()
     with pytest.raises(cal.CalipersError, match="there is no run to evaluate"):
         alone.scores  # noqa: B018
+
+
+def test_a_method_has_the_keywords_of_its_question() -> None:
+    from calipers.changes import check, diff
+
+    for method, question in ((cal.Experiment.diff, diff), (cal.Experiment.check, check)):
+        assert keywords(method) == keywords(question)

@@ -84,8 +84,8 @@ def of_charts(data: Path) -> None:
     scores = cal.evaluate(covid / "qrels-rnd1.txt", chosen_runs(covid), ["nDCG@10"])
     bounds = cal.bounds(covid / "qrels-rnd1.txt", ["nDCG@10"])
     plot.save(plot.between_bounds(scores, bounds), str(IMAGES / "between.png"))
-    before, after = (covid / f"runs/{name}.xz" for name in ("bm25_baseline", "bm25t5"))
-    changed = cal.difference(covid / "qrels-rnd1.txt", before, after, "nDCG@10")
+    two = {name: covid / f"runs/{name}.xz" for name in ("bm25_baseline", "bm25t5")}
+    changed = cal.Experiment(covid / "qrels-rnd1.txt", two, "nDCG@10").diff(*two)
     plot.save(plot.gains_and_losses(changed), str(IMAGES / "diff.png"))
     matrices = [data / f"scores/adhoc8_{name}.csv" for name in ("ap", "p10", "rr")]
     pilot = cal.read_scores(matrices, measures=["AP", "P@10", "RR"])

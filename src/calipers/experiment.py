@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,10 +23,14 @@ from calipers.stats.significance import SEED
 if TYPE_CHECKING:
     from calipers.auditing.audit import Audit
     from calipers.auditing.matching_conventions import MatchingConventions
+    from calipers.changes.difference import Difference
+    from calipers.changes.gate import Check, FailOn, OtherJudgments
+    from calipers.changes.gate_limits import LimitsLike
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes, Thresholds
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.report.page import Report
+    from calipers.results.scores import Scores
     from calipers.stats.comparison import Comparison
     from calipers.unjudged.grade_priors import Prior
     from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
@@ -121,6 +125,46 @@ class Experiment(Evaluation):
             self.scores, baseline=baseline, test=test, correction=correction, alpha=alpha, level=level,
             samples=samples, seed=seed, effect=effect, equivalence=equivalence, rope=rope,
             query_groups=query_groups, query_weights=query_weights, warn=warn,
+        )  # fmt: skip
+
+    def diff(
+        self,
+        old: str,
+        new: str,
+        *,
+        top: int | None = None,
+        level: float = 0.95,
+        query_groups: QueryGroups | None = None,
+    ) -> Difference:
+        """Return what changed between two systems. See `calipers.changes.diff`."""
+        from calipers.changes.difference import diff
+
+        return diff(self, old, new, top=top, level=level, query_groups=query_groups)
+
+    def check(
+        self,
+        new: str,
+        *,
+        baseline: str | Scores | None = None,
+        max_drop: LimitsLike | None = None,
+        max_query_drop: LimitsLike | None = None,
+        min: LimitsLike | None = None,
+        min_mean: LimitsLike | None = None,
+        query_groups: QueryGroups | None = None,
+        fail_on: Collection[FailOn] = (),
+        alpha: float = 0.05,
+        power: float = 0.8,
+        worst: int = 5,
+        other_judgments: OtherJudgments = "error",
+        warn: bool = True,
+    ) -> Check:
+        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.changes.check`."""
+        from calipers.changes.gate import check
+
+        return check(
+            self, new, baseline=baseline, max_drop=max_drop, max_query_drop=max_query_drop, min=min,
+            min_mean=min_mean, query_groups=query_groups, fail_on=fail_on, alpha=alpha, power=power, worst=worst,
+            other_judgments=other_judgments, warn=warn,
         )  # fmt: skip
 
     def bounds(

@@ -23,8 +23,12 @@ SIMULATED = simulate(topics=12, systems={"old": 0.3, "new": 0.5}, retrieved=30, 
 QRELS, OLD, NEW = SIMULATED.qrels, SIMULATED.runs["old"], SIMULATED.runs["new"]
 
 
-def found(**more: Any) -> cal.Difference:
-    return cal.difference(QRELS, {"old": OLD}, {"new": NEW}, "nDCG@5 RR AP", **more)
+def diff(qrels: Any, old: Any, new: Any, measures: str, **options: Any) -> cal.Difference:
+    return cal.Experiment(qrels, {"old": old, "new": new}, measures, **options).diff("old", "new")
+
+
+def found(depth: int | None = None, **more: Any) -> cal.Difference:
+    return cal.Experiment(QRELS, {"old": OLD, "new": NEW}, "nDCG@5 RR AP", depth=depth).diff("old", "new", **more)
 
 
 def first(ranked: dict[str, float], top: int) -> list[str]:
@@ -63,8 +67,8 @@ def test_means_and_order_are_those_of_the_scores() -> None:
         assert (mean.wins, mean.losses, mean.ties) == tuple(int(n) for n in (
             (gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()))  # fmt: skip
     differences = [each.difference[0] for each in seen.queries]
-    assert differences == sorted(differences, reverse=True)
-    assert [each.query for each in seen.gains + seen.losses[::-1]] == [
+    assert differences == sorted(differences)
+    assert [each.query for each in seen.losses + seen.gains[::-1]] == [
         each.query for each in seen.queries if each.difference[0]
     ]
     by_query = dict(zip(scores.queries, scores["nDCG@5"].T.tolist(), strict=True))
@@ -76,11 +80,10 @@ def test_differences_of_rounding_are_none() -> None:
     assert beyond_rounding(Differences.of(scores, np.array([0]), np.array([1]))).tolist() == [0.0, 0.25]
 
 
-def test_undefined_queries_are_last_and_runs_without_names_are_old_and_new() -> None:
+def test_undefined_queries_are_last() -> None:
     qrels = {"a": {"x": 1}, "b": {"x": 0}, "c": {"x": 1, "y": 1}}
     run = {"a": {"x": 1.0}, "b": {"x": 1.0}, "c": {"x": 1.0}}
-    seen = cal.difference(qrels, run, {**run, "c": {"y": 1.0}}, "AP", empty="skip")
-    assert (seen.old, seen.new) == ("old", "new")
+    seen = diff(qrels, run, {**run, "c": {"y": 1.0}}, "AP", empty="skip")
     assert (seen.means[0].ties, seen.means[0].queries) == (2, 2)
     assert seen.queries[-1].query == "b"
     assert math.isnan(seen.queries[-1].difference[0])
@@ -91,14 +94,14 @@ def test_undefined_queries_are_last_and_runs_without_names_are_old_and_new() -> 
 
 def test_labels_and_subtopics_have_documents_too(tmp_path: Path) -> None:
     labels, scores = simulate(topics=4, systems=2, retrieved=10, unjudged=0.0, seed=3).write_letor(tmp_path)
-    seen = cal.difference(labels, scores[0], scores[1], "nDCG@50")
+    seen = diff(labels, scores[0], scores[1], "nDCG@50")
     assert {d.change for each in seen.queries for d in each.documents} == {"entered", "left", "moved"}
     assert all(d.document and d.grade is not None for each in seen.queries for d in each.documents)
     nested = {"q": {"1": {"d1": 1, "d2": 1}, "2": {"d1": 2}}}
-    (query,) = cal.difference(nested, {"q": {"d2": 1.0}}, {"q": {"d1": 1.0}}, "StRecall@5").queries
+    (query,) = diff(nested, {"q": {"d2": 1.0}}, {"q": {"d1": 1.0}}, "StRecall@5").queries
     assert [str(d) for d in query.documents] == ["d1 (2) at 1", "d2 (1) from 1"]
     preferred = cal.Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c")])
-    (query,) = cal.difference(preferred, {"q": {"a": 1.0, "c": 2.0}}, {"q": {"a": 2.0, "c": 1.0}}, "prefs_simp").queries
+    (query,) = diff(preferred, {"q": {"a": 1.0, "c": 2.0}}, {"q": {"a": 2.0, "c": 1.0}}, "prefs_simp").queries
     assert [str(d) for d in query.documents] == ["a (1) from 2 to 1", "c (0) from 1 to 2"]
 
 
@@ -108,11 +111,14 @@ def test_what_is_wrong_is_one_line_and_what_misleads_is_a_warning(tmp_path: Path
     ):  # fmt: skip
         with pytest.raises(CalipersError, match=message):
             found(**wrong)
-    with pytest.raises(CalipersError, match=r"the new system is 2 runs \(old, new\): expected one"):
-        cal.difference(QRELS, OLD, {"old": OLD, "new": NEW}, "AP")
+    exp = cal.Experiment(QRELS, {"old": OLD, "new": NEW}, "AP")
+    with pytest.raises(CalipersError, match="unknown system 'odl'; did you mean old"):
+        exp.diff("odl", "new")
+    with pytest.raises(CalipersError, match="the old and the new system are the same, old"):
+        exp.diff("old", "old")
     part = dict(list(NEW.items())[1:])
     with pytest.warns(CalipersWarning, match="1 of 2 runs lacks judged queries"):
-        seen = cal.difference(QRELS, OLD, part, "AP")
+        seen = diff(QRELS, OLD, part, "AP")
     assert any("lacks judged queries" in note for note in seen.notes)
 
 
@@ -148,7 +154,8 @@ def test_the_command_shows_means_gains_and_losses(files: Path, capfd: pytest.Cap
     assert out.startswith("means\nmeasure ")
     assert f"the 2 largest gains of {len(seen.gains)}, nDCG@5; documents of the top 5" in out
     assert str(seen.gains[0].documents[0]) in out
-    assert f"calipers: new against old: {seen.means[0]} (0.95 interval)" in err
+    assert out.index("largest loss") < out.index("largest gains")
+    assert f"calipers: new against old: {seen.means[0]} (0.95 interval)." in err
 
 
 def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -161,9 +168,12 @@ def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -
     assert [*rows[0]] == ["query", "document", "grade", "change", "old_rank", "new_rank"]
     assert len(rows) == sum(len(each.documents) for each in seen.queries)
     made = json.loads(run(capfd, "--format", "json")[0])
+    assert (made["old"], made["new"], made["top"], made["level"]) == ("old", "new", 5, 0.95)
+    made = made["tables"]
     assert made["means"][1]["difference"] == seen.means[1].difference
     assert [each["query"] for each in made["queries"]] == [each.query for each in seen.queries]
-    assert made["queries"][0]["documents"][0] == {
+    assert made["documents"][0] == {
+        "query": seen.queries[0].query,
         "document": seen.queries[0].documents[0].document, "grade": seen.queries[0].documents[0].grade,
         "change": seen.queries[0].documents[0].change, "old_rank": seen.queries[0].documents[0].old_rank,
         "new_rank": seen.queries[0].documents[0].new_rank,

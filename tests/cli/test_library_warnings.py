@@ -46,7 +46,8 @@ def compared() -> object:
 
 
 def checked() -> object:
-    return cal.check(cal.evaluate("qrels", "poor.run", "AP"), cal.read_scores("old.csv"), 0.01)
+    found = cal.Experiment("qrels", "poor.run", "AP")
+    return found.check("poor", baseline=cal.read_scores("old.csv"), max_drop=0.01)
 
 
 def text_scored() -> object:
@@ -62,7 +63,8 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         "lacks judged queries (1 in all, poor, such as '1')",
     ),
     "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
-    "diff qrels good.run poor.run -m AP": (lambda: cal.difference("qrels", "good.run", "poor.run", "AP"), "ties"),
+    "diff qrels good.run poor.run -m AP": (
+        lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").diff("good", "poor"), "ties"),
     "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.Experiment("qrels", ALL, "AP").ranges(), "unjudged"),
     "metaeval qrels good.run poor.run blind.run -m 'AP RR' --unmatched warn": (
         lambda: cal.meta_evaluate("qrels", ALL, "AP RR", unmatched="warn"), "lacks judged queries"),
@@ -132,7 +134,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "equivalence", "check", "difference", "meta_evaluate", "judges", "fuse", "fusion_bound",
+    ["compare", "equivalence", "meta_evaluate", "judges", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
      "reproducibility", "read_scores", "evaluate", "bounds", "pool",
      "exposure", "sampled"],

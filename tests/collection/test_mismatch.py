@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import calipers as cal
+from calipers.changes import check as gate
 from calipers.cli import commands
 from calipers.collection.judgments import digest_text
 from calipers.collection.mismatch import near_misses
@@ -108,7 +109,7 @@ def test_ids_that_do_not_match_are_refused(
     assert right["AP"].all()
     for new, old in ((scores, right), (scores, scores), (right, scores)):
         with pytest.raises(CheckFailed, match="hardly any query has a judged document"):
-            cal.check(new, old, 0.9)
+            gate(new, new.systems[0], baseline=old, max_drop=0.9)
 
 
 def audited(known: Any, run: Any) -> object:
@@ -149,7 +150,7 @@ def test_share_of_queries_below_which_there_is_a_warning() -> None:
         if right == 1:
             assert said[0].startswith("run: only 1 of 40 queries have a judged document ('")
             with pytest.raises(CheckFailed, match="hardly any query"):
-                cal.check(scores, scores, 0.9)
+                gate(scores, scores.systems[0], baseline=scores, max_drop=0.9)
     part = dict(list(known.items())[:1])
     assert not any("judged document" in note for note in cal.evaluate(known, part, "AP", warn=False).notes)
 
@@ -255,9 +256,10 @@ def test_a_stale_baseline_fails(tmp_path: Path, capfd: pytest.CaptureFixture[str
     assert check(fresh, stored[0], "--other-judgments", "warn") == 0
     assert "warning: t and t were scored with different judgments" in capfd.readouterr().err
     assert check(fresh, stored[1], "--strict") == 0
-    assert "do not say which judgments" in capfd.readouterr().err
+    assert "do not tell which judgments" in capfd.readouterr().err
+    found = cal.evaluate(fresh, run, "AP", warn=False)
     with pytest.raises(CheckFailed, match="different judgments"):
-        cal.check(cal.evaluate(fresh, run, "AP", warn=False), cal.read_scores(stored[0]), 0.9)
+        gate(found, found.systems[0], baseline=cal.read_scores(stored[0]), max_drop=0.9)
 
 
 # -- what a file is ----------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
     bounds, difference = cal.bounds(qrels, ["nDCG@10"]), cal.information_difference(qrels, runs)
     types = cal.query_types(scores.of_measures(["nDCG@10"]), bounds)
     old, new = list(runs)[:2]
-    change = cal.difference(qrels, {old: runs[old]}, {new: runs[new]}, "AP")
+    change = cal.Experiment(qrels, runs, "AP").diff(old, new)
     turned = {query: {d: 2 - grade for d, grade in graded.items()} for query, graded in qrels.items()}
     aspects = [Agreement(measure, "people", "system", "tau-b", 0.5, 0.1, 0.9, 4, 0.75) for measure in ("AP", "RR")]
     people = HumanCorrelation(tuple(aspects), 6, 3, 0, 0)

@@ -252,7 +252,7 @@ def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
     keys = re.findall(r'<section id="(\w+)">', text)
     assert "changes" in keys
     assert not {"differs", "alike"} & set(keys)
-    found = cal.difference(FORTY, runs["old"], runs["new"], "RR AP")
+    found = cal.Experiment(FORTY, runs, "RR AP").diff("old", "new")
     mean = found.means[0]
     said = verdict_of(text)
     assert said.startswith(f"better new is better than old: mean RR from {mean.old:.4f} to {mean.new:.4f}.")

@@ -31,6 +31,10 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "Audit": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(),
     "MatchingConventions": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(number=0.75),
     "Explanation": lambda: cal.explain(cal.Experiment(QRELS, RUNS, "AP nDCG@10"), "q1"),
+    "Difference": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).diff("old", "new"),
+    "Check": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).check(
+        "new", baseline="old", max_drop=0.1, max_query_drop=0.5, min=0.3, warn=False
+    ),
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
     "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(prior="pool"),
     "JudgingPool": lambda: cal.Experiment(QRELS, RUNS, "nDCG@10", warn=False).pool(),

@@ -233,7 +233,7 @@ def test_remarks_are_what_the_command_says_beside_its_table(tmp_path: Path, said
 
 def test_the_warning_is_at_the_line_of_the_user() -> None:
     with pytest.warns(cal.CalipersWarning) as caught:
-        cal.difference(QRELS, {"1": {"a": 1.0}}, {"1": {"b": 1.0}}, "AP")
+        cal.Experiment(QRELS, {"old": {"1": {"a": 1.0}}, "new": {"1": {"b": 1.0}}}, "AP").diff("old", "new")
     assert [each.filename for each in caught] == [__file__]
 
 

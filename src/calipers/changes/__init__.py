@@ -1,1 +1,10 @@
-"""What a new version of a system does to its users: what changed, and whether it is worse."""
+"""A new version of a system against the old one: what changed, whether it is worse, and how scores moved over time."""
+
+from calipers.lazy_names import lazy_names
+
+_HOMES = {
+    "difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "diff", "diff_of_scores"),
+    "gate": ("Check", "Decision", "Floor", "Loss", "check"),
+}
+__all__ = [name for names in _HOMES.values() for name in names]
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,19 +1,18 @@
-"""What changed between two systems: every query from the largest gain to the largest loss, and its documents.
+"""Changes between two systems: each query from the largest loss to the largest gain, and its documents.
 
 The mean difference has Student's interval, over the queries on which both systems have a score. A query is better or
-worse where the scores differ by more than rounding. A document *entered* or *left* the first k of a list, or *moved*
-inside them; documents of equal score rank by id, descending, as in trec_eval.
+worse if its scores differ by more than rounding. A document *entered* or *left* the first k of a list, or *moved*
+inside them. Documents of equal score rank by id, descending, as in trec_eval.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
@@ -21,43 +20,50 @@ from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.checks import check_level, check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
-from calipers.collection.runs import RenamedRun, Run
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.collection.query_facts import QueryGroups
+from calipers.collection.runs import Run
 from calipers.collection.subtopics import SubtopicJudgments
-from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
+from calipers.errors import CalipersError, UnknownName, place_of
+from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.plurals import counted
 from calipers.results.averages import mean as mean_of
 from calipers.results.messages import some
+from calipers.results.query_groups import ScoresByGroup
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table, four_digits, markdown_text
+from calipers.stats.correction import CORRECTIONS
 from calipers.stats.differences import Differences
 from calipers.stats.significance import USUAL, student
 
 CHANGES = ("entered", "left", "moved")
-TOP = 10  # documents of each list that are compared where the measure has no cutoff
-SHOWN = 10  # queries with the largest gain, and with the largest loss, that a reader is shown
-LISTED = 3  # documents that entered, left or moved which stand in one cell
+TOP = 10  # documents per list that are compared if the first measure has no cutoff
+SHOWN = 10  # queries with the largest loss, and with the largest gain, that are shown
+LISTED = 3  # documents in one cell
 MEANS = ("measure", "old", "new", "difference", "low", "high", "p", "wins", "losses", "ties", "queries")
+GROUPS = ("group", *MEANS[:7], "p_adjusted", *MEANS[7:])
 DOCUMENTS = ("query", "document", "grade", "change", "old_rank", "new_rank")
-PARTS = ("means", "queries", "documents")
+PARTS = ("means", "groups", "queries", "documents")
 
 
 @dataclass(frozen=True)
 class DocumentChange:
-    """A document that entered or left the first k of a list, or moved inside them."""
+    """A document among the first k of the old or the new list."""
 
     document: str
-    grade: float | None  # None where nobody judged it
-    old_rank: int | None  # None where it is not among the first k
+    grade: float | None  # None if nobody judged it
+    old_rank: int | None  # None if it is not among the first k
     new_rank: int | None
 
     @property
     def change(self) -> str:
-        """`entered`, `left` or `moved`."""
-        return "entered" if self.old_rank is None else "left" if self.new_rank is None else "moved"
+        """One of `entered`, `left`, `moved` and `stayed`."""
+        if self.old_rank is None:
+            return "entered"
+        if self.new_rank is None:
+            return "left"
+        return "stayed" if self.old_rank == self.new_rank else "moved"
 
     def __str__(self) -> str:
         grade = "?" if self.grade is None else f"{self.grade:g}"
@@ -68,22 +74,23 @@ class DocumentChange:
 
 @dataclass(frozen=True)
 class QueryChange:
-    """One query: its scores under each measure before and after, and its documents that changed."""
+    """One query: its scores under each measure before and after, and its documents."""
 
     query: str
-    old: tuple[float, ...]  # NaN where undefined
+    old: tuple[float, ...]  # NaN if undefined
     new: tuple[float, ...]
-    difference: tuple[float, ...]  # new - old, without what is only rounding; NaN where either is undefined
-    documents: tuple[DocumentChange, ...] = ()
+    difference: tuple[float, ...]  # new - old; 0 if only rounding differs, NaN if either is undefined
+    documents: tuple[DocumentChange, ...] = ()  # that entered, left or moved
+    stayed: tuple[DocumentChange, ...] = ()  # that kept their rank
 
     def changed(self, change: str) -> tuple[DocumentChange, ...]:
-        """The documents that `entered`, `left` or `moved`."""
+        """Return the documents that `entered`, `left` or `moved`."""
         return tuple(document for document in self.documents if document.change == change)
 
 
 @dataclass(frozen=True)
 class MeanChange:
-    """One measure, over the queries on which both systems have a score."""
+    """Means under one measure, over the queries on which both systems have a score."""
 
     measure: str
     old: float
@@ -101,56 +108,80 @@ class MeanChange:
         interval = "" if math.isnan(self.low) else f" [{_signed(self.low)}, {_signed(self.high)}]"
         return (
             f"{self.measure} {_signed(self.difference)}{interval}, {self.wins} better, {self.losses} worse, "
-            f"{self.ties} the same of {self.queries} {'query' if self.queries == 1 else 'queries'}"
+            f"{self.ties} the same of {counted(self.queries, 'query')}"
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Difference:
-    """What changed from an old system to a new one. The queries are sorted by the first measure, largest gain first."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference(Result):
+    """Changes from an old system to a new one. Queries are sorted by the first measure, largest loss first."""
 
     old: str
     new: str
     measures: tuple[str, ...]
     means: tuple[MeanChange, ...]  # one per measure
     queries: tuple[QueryChange, ...]
-    top: int  # the k of the first k documents
+    top: int  # documents of each list that were compared
     level: float  # of the intervals
     scores: Scores = field(repr=False)  # of the two systems
     notes: tuple[str, ...] = ()
-
-    @cached_property
-    def gains(self) -> tuple[QueryChange, ...]:
-        """The queries that gained under the first measure, largest gain first."""
-        return tuple(each for each in self.queries if each.difference[0] > 0)
+    groups: Mapping[str, tuple[MeanChange, ...]] = field(default_factory=dict)  # means of each group of queries
+    p_adjusted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of each group, over all groups
 
     @cached_property
     def losses(self) -> tuple[QueryChange, ...]:
         """The queries that lost under the first measure, largest loss first."""
-        return tuple(each for each in reversed(self.queries) if each.difference[0] < 0)
+        return tuple(each for each in self.queries if each.difference[0] < 0)
 
-    def sentence(self) -> str:
-        """What happened to the mean of the first measure."""
-        return f"{self.new} against {self.old}: {self.means[0]}"
+    @cached_property
+    def gains(self) -> tuple[QueryChange, ...]:
+        """The queries that gained under the first measure, largest gain first."""
+        return tuple(each for each in reversed(self.queries) if each.difference[0] > 0)
+
+    @property
+    def title(self) -> str:
+        """The two systems, and how many queries were compared."""
+        return f"{self.new} against {self.old} on {counted(len(self.queries), self.scores.unit)}"
+
+    @property
+    def summary(self) -> str:
+        """The change of the mean under the first measure."""
+        return f"{self.new} against {self.old}: {self.means[0]} ({self.level:.4g} interval)."
 
     # -- tables ------------------------------------------------------------------------------------
 
-    def table(self) -> Table:
-        """measure, old, new, difference, low, high, p, wins, losses, ties, queries: one row per measure."""
+    def tables(self) -> Tables:
+        """Return means, queries and documents; also means of groups, if queries were grouped."""
+        makers = {"means": self._means}
+        makers |= {"groups": self._groups} if self.groups else {}
+        makers |= {"queries": self.query_table}
+        makers |= {"documents": self.document_table} if self.top else {}
+        return Tables(makers)
+
+    def _means(self) -> Table:
         rows = tuple(tuple(getattr(each, name) for name in MEANS) for each in self.means)
         return Table(MEANS, rows, self.scores.metadata)
 
+    def _groups(self) -> Table:
+        rows = []
+        for group, means in self.groups.items():
+            for each, p in zip(means, self.p_adjusted[group], strict=True):
+                cells = {**vars(each), "group": group, "p_adjusted": PValue(p)}
+                rows.append(tuple(cells[name] for name in GROUPS))
+        return Table(GROUPS, tuple(rows), self.scores.metadata)
+
     def query_table(self, queries: Sequence[QueryChange] | None = None) -> Table:
-        """One row per query: its scores and their difference under each measure, and how many documents changed."""
+        """Return one row per query: scores and differences under each measure, and how many documents changed."""
         counts = [
             (*self._scores(each), *(len(each.changed(change)) for change in CHANGES)) for each in self._some(queries)
         ]
         return Table((*self._columns(), *CHANGES), tuple(counts), self.scores.metadata)
 
-    def readable_table(self, queries: Sequence[QueryChange] | None = None) -> Table:
-        """The same for people: the documents themselves, the highest grades first, as document (grade) and its ranks.
+    def readable_table(self, queries: Sequence[QueryChange] | None = None, *, width: int | None = None) -> Table:
+        """Return the queries for readers: with the documents that changed, the highest grades first.
 
-        Of the measures after the first only the difference.
+        All scores are shown under the first measure, and the difference alone under the other measures.
+        width: the most characters of a line. Lists of documents are cut to fit.
         """
         kept = [0, 1, 2, 3, *range(6, 3 * len(self.measures) + 1, 3)]
         rows = [
@@ -158,16 +189,56 @@ class Difference:
             for each in self._some(queries)
         ]
         columns = (*(self._columns()[column] for column in kept), *CHANGES)
-        return Table(columns, tuple(rows), self.scores.metadata)
+        table = Table(columns, tuple(rows), self.scores.metadata)
+        return table if width is None else fitted(table, width, CHANGES)
 
     def document_table(self, queries: Sequence[QueryChange] | None = None) -> Table:
-        """query, document, grade, change, old_rank, new_rank: one row per document that entered, left or moved."""
+        """Return one row per document that entered, left or moved."""
         rows: list[tuple[Cell, ...]] = [
             (each.query, d.document, d.grade, d.change, d.old_rank, d.new_rank)
             for each in self._some(queries)
             for d in each.documents
         ]
         return Table(DOCUMENTS, tuple(rows), self.scores.metadata)
+
+    def side_by_side(self, query: str) -> Table:
+        """Return the old and the new ranking of one query next to each other.
+
+        query: an id, or a part of one that only one query has. `was` is the old rank of a document in the new list,
+        `now` is the new rank of a document in the old list; both are empty outside the first k.
+
+        >>> import calipers as cal
+        >>> exp = cal.Experiment({"q": {"a": 1}}, {"x": {"q": ["b", "a"]}, "y": {"q": ["a", "c"]}}, "RR")
+        >>> print(exp.diff("x", "y").side_by_side("q"), end="")
+        rank  old  old_grade  now  new  new_grade  was
+        ----  ---  ---------  ---  ---  ---------  ---
+           1  b                    a       1.0000    2
+           2  a       1.0000    1  c
+        """
+        each = self.query(query)
+        every = (*each.documents, *each.stayed)
+        old = {d.old_rank: d for d in every if d.old_rank is not None}
+        new = {d.new_rank: d for d in every if d.new_rank is not None}
+        rows: list[tuple[Cell, ...]] = []
+        for rank in range(1, max([*old, *new], default=0) + 1):
+            before, after = old.get(rank), new.get(rank)
+            left = ("", None, None) if before is None else (before.document, before.grade, before.new_rank)
+            right = ("", None, None) if after is None else (after.document, after.grade, after.old_rank)
+            rows.append((rank, *left, *right))
+        return Table(("rank", "old", "old_grade", "now", "new", "new_grade", "was"), tuple(rows))
+
+    def query(self, text: str) -> QueryChange:
+        """Return the query with this id, or the only query whose id contains the text."""
+        names = [each.query for each in self.queries]
+        if text in names:
+            return self.queries[names.index(text)]
+        found = [place for place, name in enumerate(names) if text and text.casefold() in name.casefold()]
+        if len(found) > 1:
+            several = some([names[place] for place in found])
+            raise CalipersError(f"'{text}' is part of {counted(len(found), 'query')}: {several}")
+        if not found:
+            raise UnknownName.among("query", text, names)
+        return self.queries[found[0]]
 
     def _some(self, queries: Sequence[QueryChange] | None) -> Sequence[QueryChange]:
         return self.queries if queries is None else queries
@@ -179,159 +250,140 @@ class Difference:
         triples = zip(each.old, each.new, each.difference, strict=True)
         return (each.query, *(cell for triple in triples for cell in triple))
 
-    def sections(self, shown: int = SHOWN) -> Iterator[tuple[str, str, Table]]:
-        """Largest gains, then largest losses: the name, the title and the readable table of each that is not empty."""
-        for one, several, found in (("gain", "gains", self.gains), ("loss", "losses", self.losses)):
-            if part := found[:shown]:
+    def sections(self, limit: int = SHOWN, *, width: int | None = None) -> Iterator[tuple[str, str, Table]]:
+        """Yield name, title and table of the largest losses, then of the largest gains. Empty ones are left out."""
+        for one, several, found in (("loss", "losses", self.losses), ("gain", "gains", self.gains)):
+            if part := found[:limit]:
                 many = f"the {len(part)} largest {several}" if len(part) > 1 else f"the largest {one}"
                 of = f" of {len(found)}" if len(part) < len(found) else ""
-                title = f"{many}{of}, {self.measures[0]}; documents of the top {self.top} (their grade, ? unjudged)"
-                yield several, title, self.readable_table(part)
+                documents = f"; documents of the top {self.top} (their grade, ? unjudged)" if self.top else ""
+                title = f"{many}{of}, {self.measures[0]}{documents}"
+                yield several, title, self.readable_table(part, width=width)
 
     # -- for other programs, and for pull requests ---------------------------------------------------
 
-    def to_markdown(self, shown: int = SHOWN) -> str:
-        """For a pull request: a sentence, the means, and the largest gains and losses behind a fold each."""
-        parts = [f"**{markdown_text(self.new)}** against **{markdown_text(self.old)}**: ", ""]
-        parts[0] += markdown_text(str(self.means[0])) + f" ({self.level:.4g} interval)\n"
-        parts[1] = self.table().to_markdown()
-        for _, title, table in self.sections(shown):
+    def for_pull_request(self, limit: int = SHOWN) -> str:
+        """Return Markdown for a comment: a sentence, the means, and losses and gains that fold."""
+        first = f"**{markdown_text(self.new)}** against **{markdown_text(self.old)}**: "
+        parts = [first + markdown_text(str(self.means[0])) + f" ({self.level:.4g} interval)\n"]
+        parts.append(self.table().to_markdown())
+        if self.groups:
+            parts.append(f"Groups of queries:\n\n{self.table('groups').to_markdown()}")
+        for _, title, table in self.sections(limit):
             parts.append(f"<details><summary>{markdown_text(title)}</summary>\n\n{table.to_markdown()}\n</details>\n")
         parts += [f"{markdown_text(note)}\n" for note in self.notes]
         return "\n".join(parts)
 
-    def to_json(self) -> str:
-        """One object: old, new, measures, top, level, means, queries with their documents, and notes."""
-        about = self.scores.metadata
-        made = {
-            "old": self.old,
-            "new": self.new,
-            **({"like": about["like"]} if about.get("like") else {}),
-            "measures": list(self.measures),
-            "top": self.top,
-            "level": self.level,
-            "means": [{name: _number(getattr(each, name)) for name in MEANS} for each in self.means],
-            "queries": [
-                {
-                    "query": each.query,
-                    "scores": {
-                        name: dict(zip(("old", "new", "difference"), map(_number, three), strict=True))
-                        for name, *three in zip(self.measures, each.old, each.new, each.difference, strict=True)
-                    },
-                    "documents": [
-                        dict(zip(DOCUMENTS[1:], (d.document, d.grade, d.change, d.old_rank, d.new_rank), strict=True))
-                        for d in each.documents
-                    ],
-                }
-                for each in self.queries
-            ],
-            "notes": list(self.notes),
-        }
-        return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
-
-    def __repr__(self) -> str:
-        return f"<Difference: {self.sentence()}>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_() + "".join(table._repr_html_() for _, _, table in self.sections())
+    def _json(self) -> dict[str, Any]:
+        """Return the systems and settings as well as the tables."""
+        like = self.scores.metadata.get("like")
+        about = {"old": self.old, "new": self.new, **({"like": like} if like else {}), "top": self.top}
+        return {**about, "level": self.level, **super()._json()}
 
 
-def difference(
-    judgments: JudgmentsLike,
-    old: RunsLike,
-    new: RunsLike,
-    measures: Measures = DEFAULT_MEASURES,
+def diff(
+    evaluation: Evaluation,
+    old: str,
+    new: str,
     *,
     top: int | None = None,
     level: float = 0.95,
-    warn: bool = True,
-    **policies: Unpack[Policies],
+    query_groups: QueryGroups | None = None,
 ) -> Difference:
-    """What changed between two systems, query by query and document by document.
+    """Return what changed between two systems, query by query and document by document.
 
-    judgments, measures, policies: as for `evaluate`. The first measure sorts the queries.
-    old, new: a run each, as for `evaluate`.
-    top: how many documents of each list are compared; where not given, the cutoff of the first measure, or 10, and no
-        more than `depth`.
+    old, new: names of runs. The first measure sorts the queries, largest loss first.
+    top: how many documents of each list are compared. The default is the cutoff of the first measure, or 10 if it has
+        none, and never more than `depth`.
     level: of the confidence intervals of the mean differences.
+    query_groups: {query: group} or a file. The means of each group are compared as well; their p values are corrected
+        over all groups by Holm's method.
 
+    >>> import calipers as cal
     >>> qrels = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
-    >>> old = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}}
-    >>> new = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 1.0, "d": 0.5}}
-    >>> found = difference(qrels, old, new, "RR")
+    >>> runs = {"old": {"q1": ["b", "a"], "q2": ["c"]}, "new": {"q1": ["a", "b"], "q2": ["c", "d"]}}
+    >>> found = cal.Experiment(qrels, runs, "RR").diff("old", "new")
     >>> found.means[0].difference, found.means[0].wins, found.means[0].ties
     (0.25, 1, 1)
     >>> [str(document) for document in found.gains[0].documents]
     ['a (2) from 2 to 1', 'b (0) from 1 to 2']
     """
-    named = parse_all(measures)
     if top is None:
-        cut = [cut for cut in (named[0][1].cutoff or TOP, policies.get("depth")) if cut]
-        top = min(cut)
-    check_whole("top", top, 0)
-    check_level(level)
-    known = as_judgments(judgments, kind_read(measure for _, measure in named))
-    runs = two_runs(old, new)
-    scores = evaluate(known, runs, measures, warn=warn, **policies)
-    return difference_of_scores(scores, level=level, top=top, documents=_documents(known, runs, top))
+        first = next(iter(evaluation.measures.values()))
+        top = min(cut for cut in (first.cutoff or TOP, evaluation.options.depth) if cut)
+    top = check_whole("top", top, 0)
+    level = check_level(level)
+    places = [place_of("system", name, evaluation.systems) for name in (old, new)]
+    if old == new:
+        raise CalipersError(f"the old and the new system are the same, {old}")
+    runs = tuple(evaluation.runs[place] for place in places)
+    pair = evaluation if places == [0, 1] and len(evaluation.runs) == 2 else evaluation.changed(runs=runs)
+    scores = replace(pair.scores, systems=(old, new))
+    documents = _documents(evaluation.judgments, runs, top)
+    return diff_of_scores(scores, level=level, top=top, documents=documents, query_groups=query_groups)
 
 
-def difference_of_scores(
+def diff_of_scores(
     scores: Scores,
     *,
     level: float = 0.95,
     top: int = 0,
     documents: Sequence[tuple[DocumentChange, ...]] | None = None,
+    query_groups: QueryGroups | None = None,
 ) -> Difference:
     """Return what changed from the first to the second of two scored systems, without reading their rankings.
 
-    documents: the documents that changed, per query. Scores of texts have none.
+    documents: for each query, the first documents of both lists. Scores of texts have none.
 
     >>> from calipers import as_scores
-    >>> found = difference_of_scores(as_scores([[0.5, 0.25], [0.75, 0.25]], ["old", "new"], measure="ROUGE-1"))
+    >>> found = diff_of_scores(as_scores([[0.5, 0.25], [0.75, 0.25]], ["old", "new"], measure="ROUGE-1"))
     >>> found.means[0].difference, found.means[0].wins
     (0.125, 1)
     """
     if len(scores.systems) != 2:
-        raise CalipersError(f"a difference is between two systems, and there are {len(scores.systems)}")
+        raise CalipersError(f"a difference is between two systems, not {len(scores.systems)}")
     check_level(level)
-    first, second = scores.systems
+    old, new = scores.systems
     values = [Differences.of(each, np.array([1]), np.array([0])) for each in scores.values]
     gained = np.array([np.where(each.shared[0], beyond_rounding(each), np.nan) for each in values])
-    means = tuple(
-        _mean(name, of, each, level) for name, of, each in zip(scores.measures, scores.values, values, strict=True)
-    )
-    changes = [()] * len(scores.queries) if documents is None else documents
-    by_gain = np.argsort(-np.nan_to_num(gained[0], nan=-np.inf), kind="stable").tolist()
+    first = [()] * len(scores.queries) if documents is None else documents
+    worst_first = np.argsort(gained[0], kind="stable").tolist()  # NaN last
     olds, news, gains = scores.values[:, 0].T.tolist(), scores.values[:, 1].T.tolist(), gained.T.tolist()
     queries = tuple(
-        QueryChange(scores.queries[q], tuple(olds[q]), tuple(news[q]), tuple(gains[q]), changes[q]) for q in by_gain
-    )
-    return Difference(first, second, scores.measures, means, queries, top, level, scores, tuple(scores.notes))
+        QueryChange(
+            scores.queries[q], tuple(olds[q]), tuple(news[q]), tuple(gains[q]),
+            tuple(each for each in first[q] if each.change != "stayed"),
+            tuple(each for each in first[q] if each.change == "stayed"),
+        )
+        for q in worst_first
+    )  # fmt: skip
+    by_group = None if query_groups is None else scores.by(query_groups)
+    return Difference(
+        old, new, scores.measures, _means(scores, level), queries, top, level, scores,
+        notes=(*scores.notes, *(() if by_group is None else by_group.notes)),
+        **({} if by_group is None else _of_groups(by_group, level)),
+    )  # fmt: skip
+
+
+def _of_groups(scores: ScoresByGroup, level: float) -> dict[str, Any]:
+    """Return the means of each group, and their p values corrected over all groups."""
+    groups = {group: _means(part, level) for group, part in scores.items()}
+    p = np.array([[each.p for each in means] for means in groups.values()])
+    adjusted = CORRECTIONS["holm"](p.T).T.tolist()
+    return {"groups": groups, "p_adjusted": dict(zip(groups, map(tuple, adjusted), strict=True))}
 
 
 def beyond_rounding(differences: Differences) -> Floats:
-    """Of one pair, query by query: 0 where the scores differ by rounding alone."""
+    """Return the differences of one pair, per query. Differences by rounding alone become 0."""
     return np.where(differences.rounded[0] == 0, 0.0, differences.value[0])
 
 
-def two_runs(old: RunsLike, new: RunsLike) -> list[Run]:
-    """One run each. Two that came without names are called old and new."""
-    runs = [_one(given, what) for given, what in ((old, "old"), (new, "new"))]
-    if runs[0].name == runs[1].name and not all(getattr(run, "path", None) for run in runs):
-        return [RenamedRun(run, what) for run, what in zip(runs, ("old", "new"), strict=True)]
-    return runs
+def _means(scores: Scores, level: float) -> tuple[MeanChange, ...]:
+    return tuple(_mean(name, values, level) for name, values in zip(scores.measures, scores.values, strict=True))
 
 
-def _one(given: Any, what: str) -> Run:
-    runs = as_runs(given)
-    if len(runs) != 1:
-        names = some([run.name for run in runs])
-        raise CalipersError(f"the {what} system is {len(runs)} runs ({names}): expected one")
-    return runs[0]
-
-
-def _mean(name: str, values: Floats, differences: Differences, level: float) -> MeanChange:
+def _mean(name: str, values: Floats, level: float) -> MeanChange:
+    differences = Differences.of(values, np.array([1]), np.array([0]))
     both = differences.shared[0]
     old, new = (mean_of(row[both].tolist()) if both.any() else math.nan for row in values)
     rounded = differences.rounded[0][both]
@@ -355,31 +407,73 @@ def _documents(known: Judgments, runs: Sequence[Run], top: int) -> list[tuple[Do
 
 
 def _changes(lists: ShownRankings) -> Iterator[DocumentChange]:
-    """Those that entered by their new ranks, those that left by their old ones, those that moved by their new ones."""
+    """Yield documents that entered, by new rank; that left, by old rank; that moved or stayed, by new rank."""
     old, new = ({place if place >= 0 else ~place: rank for rank, place in enumerate(each, 1)} for each in lists.lists)
-    for document in (place for place in new if place not in old):
-        yield _change(lists, document, old, new)
-    for document in (place for place in old if place not in new):
-        yield _change(lists, document, old, new)
-    for document in (place for place, rank in new.items() if place in old and old[place] != rank):
-        yield _change(lists, document, old, new)
-
-
-def _change(lists: ShownRankings, place: int, old: Mapping[int, int], new: Mapping[int, int]) -> DocumentChange:
-    return DocumentChange(lists.documents[place], lists.grades[place], old.get(place), new.get(place))
+    entered = [place for place in new if place not in old]
+    left = [place for place in old if place not in new]
+    for place in (*entered, *left, *(place for place in new if place in old)):
+        yield DocumentChange(lists.documents[place], lists.grades[place], old.get(place), new.get(place))
 
 
 def _listed(changes: Sequence[DocumentChange]) -> str:
-    """The most telling ones: the highest grades first."""
+    """Return the first few documents, the highest grades first, and how many more changed."""
     best = sorted(changes, key=lambda each: -math.inf if each.grade is None else each.grade, reverse=True)
     more = f" and {len(best) - LISTED} more" if len(best) > LISTED else ""
     return ", ".join(str(each) for each in islice(best, LISTED)) + more
 
 
+# -- tables that fit a terminal -------------------------------------------------------------------------
+
+
+def fitted(table: Table, width: int, flexible: Sequence[str]) -> Table:
+    """Return the table with the texts in some columns cut, so that its lines have at most `width` characters.
+
+    Cut texts end in an ellipsis. Columns that would become too narrow to read are left out, the last one first.
+
+    >>> wide = Table(("query", "entered", "left"), (("q1", "doc-1 (2) at 1, doc-2 (0) at 4", "doc-3 (1) from 2"),))
+    >>> print(fitted(wide, 30, ("entered", "left")), end="")
+    query  entered      left
+    -----  -----------  ----------
+    q1     doc-1 (2) …  doc-3 (1)…
+    """
+    names = [name for name in table.columns if name in flexible]
+    while names and max(map(len, table.to_text().splitlines())) > width:
+        rigid = table.changed(rows=tuple(_blanked(table, row, names) for row in table.rows))
+        room = width - max(map(len, rigid.to_text().splitlines())) + sum(map(len, names))
+        share = room // len(names)
+        if share < SHORTEST:
+            table = _without(table, names.pop())
+            continue
+        extra = room - share * len(names)
+        limits = {name: share + (place < extra) for place, name in enumerate(names)}
+        rows = tuple(
+            tuple(
+                _cut(cell, limits[name]) if name in limits else cell
+                for name, cell in zip(table.columns, row, strict=True)
+            )
+            for row in table.rows
+        )
+        return table.changed(rows=rows)
+    return table
+
+
+SHORTEST = 8  # characters of a text that are worth showing
+
+
+def _blanked(table: Table, row: tuple[Cell, ...], names: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple("" if name in names else cell for name, cell in zip(table.columns, row, strict=True))
+
+
+def _without(table: Table, column: str) -> Table:
+    place = table.columns.index(column)
+    rows = tuple((*row[:place], *row[place + 1 :]) for row in table.rows)
+    return table.changed(columns=(*table.columns[:place], *table.columns[place + 1 :]), rows=rows)
+
+
+def _cut(cell: Cell, most: int) -> Cell:
+    text = str(cell)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def _signed(value: float) -> str:
     return four_digits(value, "+.4f")
-
-
-def _number(value: Any) -> Any:
-    """JSON has no NaN."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

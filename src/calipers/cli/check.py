@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +13,6 @@ from calipers.cli.inputs import Inputs, ScoreFiles
 from calipers.cli.option_groups import LibraryChoice, declared, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
-    NOT_NEGATIVE,
     OUTPUT,
     SHARE,
     WholeNumber,
@@ -21,8 +21,10 @@ from calipers.cli.options import (
     judgments_argument,
     measures_option,
     note,
+    query_groups_option,
     show,
     warn,
+    words,
 )
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
@@ -30,11 +32,23 @@ from calipers.cli.printing import write_text
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.changes.check import Check
+    from calipers.changes.gate import Check
     from calipers.collection.runs import Run
+    from calipers.experiment import Experiment
     from calipers.results.scores import Scores
 
 READ_BY_PEOPLE = ("table", "markdown")
+
+
+def two_runs(old: Sequence[Run], new: Sequence[Run]) -> list[Run]:
+    """Return the old and the new run. Several runs for one of them are refused."""
+    from calipers.results.messages import some
+
+    for runs, what in ((old, "old"), (new, "new")):
+        if len(runs) != 1:
+            names = some([run.name for run in runs])
+            raise CalipersError(f"the {what} system is {len(runs)} runs ({names}): expected one")
+    return [*old, *new]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,35 +56,31 @@ class NewAndOld(Inputs):
     """Judgments, a new system, and the old one: a run, or a file of its scores."""
 
     new: str
-    baseline: str
+    baseline: str | None
 
-    def new_and_old(self, lists: ListPolicies) -> tuple[Scores, Scores]:
-        """The scores of the new and of the old system."""
-        from calipers.changes.difference import two_runs
-        from calipers.cli.evaluate import note_undefined
-        from calipers.evaluation.evaluation import evaluate
+    def experiment_and_baseline(self, lists: ListPolicies) -> tuple[Experiment, str, str | Scores | None]:
+        """Return an experiment, the name of the new system, and the baseline: its name or its stored scores."""
+        from calipers.experiment import Experiment
         from calipers.results.score_files import are_stored_scores
 
         wanted = self.wanted()
-        system, path = self._baseline_file()
-        stored = self._stored(system, path, lists.strict) if are_stored_scores(path) else None
+        stored: Scores | None = None
+        if self.baseline is not None:
+            system, path = self._baseline_file(self.baseline)
+            stored = self._stored(system, path, lists.strict) if are_stored_scores(path) else None
         known = self.read_judgments(self.judgments, wanted.values())
-        new = self.read_systems([self.new])
-        runs: list[Run] = new if stored else two_runs(self.read_systems([self.baseline]), new)
-        if len(runs) > 2 or (stored and len(runs) > 1):
+        runs = self.read_systems([self.new])
+        if len(runs) > 1:
             raise CalipersError(f"the new system is {len(runs)} runs: expected one")
-        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
-        warn(scores.notes, lists.strict)
-        note_undefined(scores)
-        if stored:
-            return scores, stored
-        old, fresh = scores.systems
-        return scores.of_systems([fresh]), scores.of_systems([old])
+        if self.baseline is not None and stored is None:
+            runs = two_runs(self.read_systems([self.baseline]), runs)
+        found = Experiment(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+        return found, found.systems[-1], found.systems[0] if len(runs) == 2 else stored
 
-    def _baseline_file(self) -> tuple[str | None, str]:
-        """The system and the file of NAME=FILE, or the file alone."""
-        system, equals, path = self.baseline.partition("=")
-        return (system, path) if equals and not os.path.exists(self.baseline) else (None, self.baseline)
+    def _baseline_file(self, baseline: str) -> tuple[str | None, str]:
+        """Return system and file of NAME=FILE, or the file alone."""
+        system, equals, path = baseline.partition("=")
+        return (system, path) if equals and not os.path.exists(baseline) else (None, baseline)
 
     def _stored(self, system: str | None, path: str, strict: bool) -> Scores:
         scores = ScoreFiles(files=(path,), max_unpacked=self.max_unpacked, strict=strict).open()
@@ -84,20 +94,34 @@ class NewAndOld(Inputs):
 
 
 @dataclass(frozen=True)
-class AllowedLoss:
-    """What may be lost, and how sure a verdict is."""
+class Limits:
+    """Limits of a check, as the library's `check` takes them."""
 
-    max_drop: float
+    max_drop: tuple[str, ...]
+    max_query_drop: tuple[str, ...]
+    min: tuple[str, ...]
+    min_mean: tuple[str, ...]
+    query_groups: str | None
+    fail_on: tuple[str, ...]
     alpha: float
     power: float
     worst: int
 
+    def keywords(self, baseline: object) -> dict[str, Any]:
+        """Return keywords of `check`. Refuse a check of nothing, and a drop without a baseline."""
+        limits = {name: getattr(self, name) for name in ("max_drop", "max_query_drop", "min", "min_mean")}
+        if not any(limits.values()):
+            raise CalipersError("there is nothing to check: give --max-drop, --max-query-drop, --min or --min-mean")
+        if (self.max_drop or self.max_query_drop) and baseline is None:
+            raise CalipersError("--max-drop and --max-query-drop compare the new system with another: give --baseline")
+        given = {name: " ".join(texts) or None for name, texts in limits.items()}
+        return {**vars(self), **given, "fail_on": [kind for each in self.fail_on for kind in words(each)]}
+
 
 @dataclass(frozen=True)
 class Reports:
-    """What a job is told beside the result."""
+    """Files and lines that a job reads."""
 
-    fail_undecided: bool
     junit: str | None
     annotate: bool
 
@@ -109,12 +133,37 @@ class Reports:
             )
 
 
-# What may be lost, and what a job is told.
+class Kinds(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """Kinds of problems, separated by commas."""
+
+    name = "kinds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from calipers.changes.gate import FAIL_ON
+
+        for kind in words(value):
+            if kind not in FAIL_ON:
+                self.fail(f"'{kind}' is not one of {', '.join(FAIL_ON)}", param, ctx)
+        return str(value)
+
+
+# Limits, and what a job reads.
 verdict_options = declared(
     option_group(
-        "limits", AllowedLoss,
-        click.option("--max-drop", type=NOT_NEGATIVE, required=True, metavar="D",
-                     help="What the mean of a measure may lose."),
+        "limits", Limits,
+        click.option("--max-drop", metavar="D|P%|MEASURE=D", multiple=True,
+                     help='Drop of the mean that is allowed: a number, a percentage of the old mean, or a limit per '
+                          'measure, as "nDCG@10=0.02"; may be repeated.'),
+        click.option("--max-query-drop", metavar="D|MEASURE=D", multiple=True,
+                     help="Drop of any single query that is allowed, for all measures or per measure."),
+        click.option("--min", metavar="F|MEASURE=F", multiple=True,
+                     help='Floor for the lower confidence limit of the new mean, as "nDCG@10=0.6"; may be repeated.'),
+        click.option("--min-mean", metavar="F|MEASURE=F", multiple=True,
+                     help="Floor for the new mean itself; may be repeated."),
+        query_groups_option,
+        click.option("--fail-on", metavar="KINDS", multiple=True, type=Kinds(),
+                     help="Exit with 1 for these as well, separated by commas: undecided (verdicts), unmatched "
+                          "(queries without judgments), missing (queries), ties, unjudged (documents in the top 10)."),
         alpha_option,
         click.option("--power", type=SHARE, default=0.8, show_default=True,
                      help="Power of the number of queries that would decide an undecided measure."),
@@ -123,7 +172,6 @@ verdict_options = declared(
     ),
     option_group(
         "reports", Reports,
-        click.option("--fail-undecided", is_flag=True, help="Exit with 1 if the verdict is undecided, too."),
         click.option("--junit", metavar="FILE", type=OUTPUT,
                      help="Write JUnit's XML as well: one test case per measure."),
         click.option("--annotate", is_flag=True,
@@ -137,64 +185,66 @@ verdict_options = declared(
     "inputs", NewAndOld, judgments_argument, click.argument("new", metavar="NEW", type=FILE), how_to_read,
     measures_option,
 )  # fmt: skip
-@click.option("--baseline", required=True, metavar="OLD", type=FILE,
-              help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE where "
+@click.option("--baseline", metavar="OLD", type=FILE,
+              help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE if "
                    "the file has several systems).")  # fmt: skip
 @verdict_options
-@click.option("--other-judgments", type=LibraryChoice("calipers.changes.check:OTHER_JUDGMENTS"), default="error",
+@click.option("--other-judgments", type=LibraryChoice("calipers.changes.gate:OTHER_JUDGMENTS"), default="error",
               show_default=True,
               help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
 @lists
 @output
 def command(
     inputs: NewAndOld,
-    limits: AllowedLoss,
+    limits: Limits,
     other_judgments: str,
     reports: Reports,
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """Whether a new system is worse than the old one by more than may be lost: a gate for jobs and pull requests.
+    """Check that a new system is not worse than the old one, or not below a floor: a gate for jobs.
 
-    Worse, where the upper one-sided 1 - alpha limit of the mean difference new - old is below -D: exit 1. Not worse,
-    where the lower limit is above -D: exit 0. Undecided otherwise: exit 0, with the number of queries that would decide
-    it. One measure that is worse makes the new system worse.
+    The new system is worse (exit 1) if the upper one-sided 1 - alpha limit of the mean difference new - old is below
+    the allowed drop D. It is not worse (exit 0) if the lower limit is above it. Otherwise it is undecided: exit 0,
+    with the number of queries that would decide it. One measure that is worse is enough, and so is one floor that is
+    not reached.
 
     \b
     calipers check qrels.txt new.run --baseline old.run -m "nDCG@10 RR" --max-drop 0.01
+    calipers check qrels.txt new.run --baseline old.run -m "nDCG@10 RR" --max-drop 2% --max-query-drop 0.9
+    calipers check qrels.txt new.run -m "nDCG@10 RR" --min "nDCG@10=0.1" --min-mean "RR=0.2"
+    calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.1 --query-groups queries.csv:intent
     calipers check qrels.txt new.run --baseline bm25=scores.csv -m "AP" --max-drop 0.01 --format json
     calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.01 --junit check.xml --annotate
     """
-    from calipers.changes.check import check
-
     reports.refuse_mixed_output(output)
-    new, old = inputs.new_and_old(lists)
-    found = check(new, old, other_judgments=other_judgments, warn=False, **vars(limits))  # type: ignore[arg-type]
-    conclude(found, reports, lists.strict, output)
+    keywords = limits.keywords(inputs.baseline)
+    experiment, new, baseline = inputs.experiment_and_baseline(lists)
+    found = experiment.check(new, baseline=baseline, other_judgments=other_judgments, warn=False, **keywords)  # type: ignore[arg-type]
+    conclude(found, reports, lists.strict, output, experiment.scores.remarks)
 
 
-def conclude(found: Check, reports: Reports, strict: bool, output: Output) -> None:
-    """Write the verdict for people and other programs, and exit with 1 if the new system is worse."""
+def conclude(found: Check, reports: Reports, strict: bool, output: Output, remarks: Sequence[str] = ()) -> None:
+    """Write the verdict for people and other programs, and exit with 1 if the check failed."""
     warn(found.notes, strict)
-    for text in found.remarks:
+    for text in (*remarks, *found.remarks):
         note(text)
     _write(found, output)
     if reports.junit is not None:
-        write_text(found.to_junit(reports.fail_undecided), reports.junit)
+        write_text(found.to_junit(), reports.junit)
     if reports.annotate:
-        lines = found.annotations(reports.fail_undecided)
-        show("".join(f"{line}\n" for line in lines), workflow_commands=True)
-    if found.fails(reports.fail_undecided):
+        show("".join(f"{line}\n" for line in found.annotations()), workflow_commands=True)
+    if found.failed:
         click.get_current_context().exit(1)
 
 
 def _write(found: Check, output: Output) -> None:
-    """For people a sentence, the measures and the worst queries; for programs a table, and the sentence beside it."""
+    """Write sentence and tables for people; for programs the main table or JSON, and the sentence to the terminal."""
     if output.format == "json":
         output.write_text(found.to_json())
     elif output.format not in READ_BY_PEOPLE:
         output.write(found.table())
     else:
-        output.write_text(found.text() if output.format == "table" else found.to_markdown())
+        output.write_text(found.text() if output.format == "table" else found.for_pull_request())
         return
-    note(found.sentence())
+    note(found.summary)

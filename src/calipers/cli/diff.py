@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.check import two_runs
 from calipers.cli.inputs import Inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     LEVEL,
     WholeNumber,
+    draw,
     how_to_read,
     judgments_argument,
     measures_option,
     note,
     plot_option,
+    query_groups_option,
     warn,
 )
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists
+from calipers.errors import CalipersError
+from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
     from calipers.changes.difference import Difference
@@ -38,12 +46,11 @@ class TwoSystems(Inputs):
 
 @dataclass(frozen=True)
 class Shown:
-    """What is compared, and how much of it a reader is shown."""
+    """Parts of the result that are written."""
 
-    top: int | None
-    level: float
-    limit: int | None
+    limit: int
     show: tuple[str, ...]
+    query: str | None
 
 
 @grouped_command("diff")
@@ -51,73 +58,100 @@ class Shown:
     "inputs", TwoSystems, judgments_argument, click.argument("old", metavar="OLD", type=FILE),
     click.argument("new", metavar="NEW", type=FILE), how_to_read, measures_option,
 )  # fmt: skip
-@option_group("shown", Shown)
 @click.option("--top", type=WholeNumber(0), metavar="K",
               help="Documents of each list that are compared [default: the cutoff of the first measure, or 10; at most "
                    "--depth].")  # fmt: skip
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
-@click.option("--limit", type=WholeNumber(0), metavar="N",
-              help="Queries with the largest gain, and as many with the largest loss, that tables, Markdown and LaTeX "
-                   "show [default: 10].")  # fmt: skip
+@query_groups_option
+@option_group("shown", Shown)
+@click.option("--query", metavar="TEXT",
+              help="Show both rankings of this query side by side: its id, or a part of it.")  # fmt: skip
+@click.option("--limit", type=WholeNumber(0), default=10, show_default=True, metavar="N",
+              help="Queries with the largest loss, and queries with the largest gain, that tables, Markdown and LaTeX "
+                   "show.")  # fmt: skip
 @click.option("--show", type=LibraryChoice("calipers.changes.difference:PARTS"), multiple=True,
-              help="means, queries (all of them) or documents (each that entered, left or moved); may be repeated "
-                   "[default: means, largest gains and losses; as CSV queries; as JSON everything].")  # fmt: skip
+              help="means, groups (means for each of --query-groups), queries (all of them) or documents (each that "
+                   "entered, left or moved); may be repeated [default: means, groups, largest losses and gains; as "
+                   "CSV queries; as JSON everything].")  # fmt: skip
 @plot_option("the gain or loss of every query, sorted")
 @lists
 @several_outputs
-def command(inputs: TwoSystems, shown: Shown, plot: str | None, lists: ListPolicies, output: Output) -> None:
-    """What changed between two systems: queries by gain and loss, and the documents that entered, left and moved.
+def command(
+    inputs: TwoSystems,
+    top: int | None,
+    level: float,
+    query_groups: str | None,
+    shown: Shown,
+    plot: str | None,
+    lists: ListPolicies,
+    output: Output,
+) -> None:
+    """Show what changed between two systems: queries by loss and gain, and documents that entered, left and moved.
 
-    The first measure sorts the queries. A difference is new - old; its interval is Student's. Documents stand with
-    their grade (? where unjudged) and their ranks among the first K.
+    The first measure sorts the queries, largest loss first. A difference is new - old; its interval is Student's.
+    Documents are shown with their grade (? if unjudged) and their ranks among the first K.
 
     \b
     calipers diff qrels.txt old.run new.run -m "nDCG@10 AP RR"
+    calipers diff qrels.txt old.run new.run -m "nDCG@10" --query 1
     calipers diff qrels.txt old.run new.run -m "nDCG@10" -o changes.md
+    calipers diff qrels.txt old.run new.run -m "nDCG@10" --query-groups queries.csv:intent
     calipers diff qrels.txt old.run new.run -m "nDCG@10" --show documents --format csv
     calipers diff qrels.txt old.run new.run -m "AP" --top 20 --plot changes.html
     """
-    from calipers.changes.difference import difference
+    from calipers.experiment import Experiment
 
     wanted = inputs.wanted()
     known = inputs.read_judgments(inputs.judgments, wanted.values())
-    old, new = (inputs.read_systems([each]) for each in (inputs.old, inputs.new))
-    found = difference(
-        known, old, new, list(wanted), top=shown.top, level=shown.level, jobs=lists.jobs, warn=False, **lists.policies
-    )
+    runs = two_runs(inputs.read_systems([inputs.old]), inputs.read_systems([inputs.new]))
+    experiment = Experiment(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+    found = experiment.diff(*experiment.systems, top=top, level=level, query_groups=query_groups)
     _say(found, lists.strict)
-    if plot is not None:
-        from calipers import plot as charts
-
-        charts.save(charts.gains_and_losses(found), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda charts: charts.gains_and_losses(found))
     _write(found, shown, output)
 
 
 def _say(found: Difference, strict: bool) -> None:
-    from calipers.cli.evaluate import note_undefined
-
     warn(found.notes, strict)
-    note_undefined(found.scores)
-    note(f"{found.sentence()} ({found.level:.4g} interval)")
+    for text in (*found.scores.remarks, found.summary):
+        note(text)
     other = sum(bool(each.documents) for each in found.queries if each.difference[0] == 0)
     if other:
-        note(f"{other} {'query scores' if other == 1 else 'queries score'} the same with another top {found.top}")
+        note(f"{counted(other, 'query')} {verb(other, 'scores', 'score')} the same with another top {found.top}")
 
 
 def _write(found: Difference, shown: Shown, output: Output) -> None:
-    from calipers.changes.difference import PARTS, SHOWN
+    from calipers.changes.difference import PARTS
 
-    limit = SHOWN if shown.limit is None else shown.limit
-    if output.format == "json" and not shown.show:
-        output.write_text(found.to_json())
-    elif output.format == "markdown" and not shown.show:
-        output.write_text(found.to_markdown(limit))
-    elif output.format != "csv" and not shown.show:
-        tables: dict[str, tuple[str, Table]] = {"means": ("means", found.table())}
-        tables |= {name: (title, table) for name, title, table in found.sections(limit)}
-        output.write_several(tables)
-    else:
-        made = {"means": found.table, "queries": found.query_table, "documents": found.document_table}
-        parts = shown.show or (PARTS if output.is_folder else ("queries",))
-        output.write_several({part: (part, made[part]()) for part in dict.fromkeys(parts)})
+    if shown.query is not None:
+        _write_query(found, shown.query, output)
+        return
+    tables: dict[str, tuple[str, Table]] = {name: (name, found.table(name)) for name in shown.show}
+    if not shown.show and output.format in ("json", "markdown"):
+        output.write_text(found.to_json() if output.format == "json" else found.for_pull_request(shown.limit))
+        return
+    if not shown.show and output.format == "csv":
+        parts = [part for part in PARTS if part in found.tables()] if output.is_folder else ["queries"]
+        tables = {part: (part, found.table(part)) for part in parts}
+    elif not shown.show:
+        means = ("means", "groups") if found.groups else ("means",)
+        tables = {part: (part, found.table(part)) for part in means}
+        sections = found.sections(shown.limit, width=_width(output))
+        tables |= {name: (title, table) for name, title, table in sections}
+    output.write_several(tables)
+
+
+def _write_query(found: Difference, text: str, output: Output) -> None:
+    if not found.top:
+        raise CalipersError("--query shows documents, and --top 0 leaves them out")
+    each = found.query(text)
+    for name, old, new in zip(found.measures, each.old, each.new, strict=True):
+        note(f"query {each.query}: {name} {old:.4f} ({found.old}), {new:.4f} ({found.new})")
+    output.write(found.side_by_side(each.query))
+
+
+def _width(output: Output) -> int | None:
+    """Return the width that tables must fit, or None if they are not printed to a terminal."""
+    if output.format != "table" or output.file is not None:
+        return None
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else None

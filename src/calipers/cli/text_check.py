@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.check import AllowedLoss, Reports, conclude, verdict_options
+from calipers.cli.check import Limits, Reports, conclude, verdict_options
 from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import strict_option
 from calipers.cli.output import Output, output
@@ -14,16 +14,16 @@ from calipers.cli.text_options import TextRequest, details_of_measures, text_req
 @grouped_command("check")
 @texts_and_measures
 @click.argument("new", metavar="NEW")
-@click.option("--baseline", required=True, metavar="OLD", help="The old system.")
+@click.option("--baseline", metavar="OLD", help="The old system.")
 @verdict_options
 @details_of_measures
 @strict_option
 @text_request
 @output
 def command(
-    request: TextRequest, new: str, baseline: str, limits: AllowedLoss, reports: Reports, output: Output
+    request: TextRequest, new: str, baseline: str | None, limits: Limits, reports: Reports, output: Output
 ) -> None:
-    """Check whether the texts of a new system are worse than those of the old one by more than may be lost.
+    """Check that the texts of a new system are not worse than those of the old one, or not below a floor.
 
     NEW and OLD are systems of DATA. The verdict is that of `calipers check`: worse (exit 1), not worse or undecided.
     Errors such as TER are negated, so that more is better.
@@ -33,5 +33,7 @@ def command(
     calipers text check answers.jsonl rag1 --baseline rag0 -m "F1" --max-drop 0.5 --junit check.xml
     """
     reports.refuse_mixed_output(output)
-    found = request.evaluate(new, baseline).check(new, baseline, warn=False, **vars(limits))
+    keywords = limits.keywords(baseline)
+    systems = [new] if baseline is None else [new, baseline]
+    found = request.evaluate(*systems).check(new, baseline=baseline, warn=False, **keywords)
     conclude(found, reports, request.strict, output)

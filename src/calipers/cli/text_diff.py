@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("new", metavar="NEW")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--limit", type=WholeNumber(0), default=10, show_default=True, metavar="N",
-              help="Documents with the largest gain, and as many with the largest loss, that are shown.")  # fmt: skip
+              help="Documents with the largest loss, and documents with the largest gain, that are shown.")  # fmt: skip
 @plot_option("the gain or loss of every document, sorted")
 @details_of_measures
 @strict_option
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def command(
     request: TextRequest, old: str, new: str, level: float, limit: int, plot: str | None, output: Output
 ) -> None:
-    """Show what changed between two systems of DATA: means, and the documents with the largest gains and losses.
+    """Show what changed between two systems of DATA: means, and the documents with the largest losses and gains.
 
     The first measure sorts the documents. A difference is new - old; its interval is Student's. Errors such as TER are
     negated, so that more is better.
@@ -42,9 +42,9 @@ def command(
     evaluation = request.evaluate(old, new)
     found = evaluation.diff(old, new, level=level)
     unit = evaluation.collection.kind.unit
-    note(f"{found.sentence()} ({level:.4g} interval)")
+    note(found.summary)
     tables = {"means": ("means", found.table())}
-    for name, queries in (("gains", found.gains[:limit]), ("losses", found.losses[:limit])):
+    for name, queries in (("losses", found.losses[:limit]), ("gains", found.gains[:limit])):
         if queries:
             tables[name] = (
                 f"largest {name}, {found.measures[0]}",

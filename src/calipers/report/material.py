@@ -296,12 +296,8 @@ class Material(ScoredMaterial):
     @cached_property
     def change(self) -> Difference:
         """Changes from the old to the new one of two systems."""
-        from calipers.changes.difference import difference
-
-        old, new = ([self.whole_runs[place]] for place in self.old_and_new)
-        return difference(
-            self.judgments, old, new, self.scores.measures, top=self.choices.top, warn=False, **self._policies
-        )
+        old, new = (self.experiment.systems[place] for place in self.old_and_new)
+        return self.experiment.diff(old, new, top=self.choices.top)
 
     @cached_property
     def plan(self) -> SampleSizePlan:

@@ -31,8 +31,8 @@ from calipers.text.scoring import bounded
 from calipers.text.text_files import TextsLike, as_collection, scores_by_text
 
 if TYPE_CHECKING:
-    from calipers.changes.check import Check
     from calipers.changes.difference import Difference
+    from calipers.changes.gate import Check
     from calipers.stats.comparison import Comparison
     from calipers.text.human_agreement import HumanCorrelation
     from calipers.text.meta_evaluation import TextMetaEvaluation
@@ -282,21 +282,20 @@ class Evaluation:
 
         return compare(self.scores, **choices)
 
-    def check(self, new: str, baseline: str, max_drop: float, **choices: Any) -> Check:
-        """Check whether one system is worse than another by more than `max_drop`. See `calipers.check`.
+    def check(self, new: str, **choices: Any) -> Check:
+        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.changes.check`.
 
         Errors such as TER are negated, so that more is better.
         """
-        from calipers.changes.check import check
+        from calipers.changes.gate import check
 
-        scores = self._more_is_better()
-        return check(scores.of_systems([new]), scores.of_systems([baseline]), max_drop, **choices)
+        return check(self._more_is_better(), new, **choices)
 
     def diff(self, old: str, new: str, *, level: float = 0.95) -> Difference:
         """Return what changed between two systems, document by document. Errors such as TER are negated."""
-        from calipers.changes.difference import difference_of_scores
+        from calipers.changes.difference import diff_of_scores
 
-        return difference_of_scores(self._more_is_better().of_systems([old, new]), level=level)
+        return diff_of_scores(self._more_is_better().of_systems([old, new]), level=level)
 
     def _more_is_better(self) -> Scores:
         """Return the scores with errors negated and called -TER, so that more is better under every measure."""
