@@ -13,14 +13,8 @@ from calipers.axioms.verdicts import Counterexample as Counterexample
 from calipers.axioms.verdicts import Properties as Properties
 from calipers.axioms.verdicts import Verdict as Verdict
 from calipers.axioms.verdicts import properties as properties
-from calipers.changes.check import Check as Check
-from calipers.changes.check import Decision as Decision
-from calipers.changes.check import check as check
 from calipers.changes.difference import Difference as Difference
-from calipers.changes.difference import DocumentChange as DocumentChange
-from calipers.changes.difference import MeanChange as MeanChange
-from calipers.changes.difference import QueryChange as QueryChange
-from calipers.changes.difference import difference as difference
+from calipers.changes.gate import Check as Check
 from calipers.collection.judgments import Judgments as Judgments
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences
