@@ -169,7 +169,8 @@ class Check(Result):
     @property
     def verdict(self) -> str:
         """One word for everything: worse, below the floor, undecided, not worse or not below the floor."""
-        found = {each.verdict for each in (*self.decisions, *self.floors)} | ({WORSE} if self.query_drops else set())
+        found = {each.verdict for each in self.decisions} | {each.verdict for each in self.floors}
+        found |= {WORSE} if self.query_drops else set()
         order = (WORSE, BELOW, UNDECIDED, NOT_WORSE, NOT_BELOW)
         return next((verdict for verdict in order if verdict in found), NOT_WORSE)
 
