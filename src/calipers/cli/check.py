@@ -94,7 +94,7 @@ class NewAndOld(Inputs):
 
 
 @dataclass(frozen=True)
-class Limits:
+class GateLimits:
     """Limits of a check, as the library's `check` takes them."""
 
     max_drop: tuple[str, ...]
@@ -150,7 +150,7 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
 # Limits, and what a job reads.
 verdict_options = declared(
     option_group(
-        "limits", Limits,
+        "limits", GateLimits,
         click.option("--max-drop", metavar="D|P%|MEASURE=D", multiple=True,
                      help='Drop of the mean that is allowed: a number, a percentage of the old mean, or a limit per '
                           'measure, as "nDCG@10=0.02"; may be repeated.'),
@@ -196,7 +196,7 @@ verdict_options = declared(
 @output
 def command(
     inputs: NewAndOld,
-    limits: Limits,
+    limits: GateLimits,
     other_judgments: str,
     reports: Reports,
     lists: ListPolicies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.check import Limits, Reports, conclude, verdict_options
+from calipers.cli.check import GateLimits, Reports, conclude, verdict_options
 from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import strict_option
 from calipers.cli.output import Output, output
@@ -21,7 +21,7 @@ from calipers.cli.text_options import TextRequest, details_of_measures, text_req
 @text_request
 @output
 def command(
-    request: TextRequest, new: str, baseline: str | None, limits: Limits, reports: Reports, output: Output
+    request: TextRequest, new: str, baseline: str | None, limits: GateLimits, reports: Reports, output: Output
 ) -> None:
     """Check that the texts of a new system are not worse than those of the old one, or not below a floor.
 
