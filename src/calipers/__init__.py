@@ -77,6 +77,7 @@ _HOMES = {
     "auditing.explanation": ("Explanation", "explain"),
     "axioms.verdicts": ("Counterexample", "Properties", "Verdict", "properties"),
     "axioms.cards": ("Card", "measure_card"),
+    "axioms.measure_list": ("list_measures",),
     "results.tables": ("Table",),
     "stats.significance_marks": ("marked",),
     "progress": ("progress_bar",),

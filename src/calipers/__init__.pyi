@@ -9,6 +9,7 @@ from calipers.auditing.explanation import explain as explain
 from calipers.auditing.matching_conventions import MatchingConventions as MatchingConventions
 from calipers.axioms.cards import Card as Card
 from calipers.axioms.cards import measure_card as measure_card
+from calipers.axioms.measure_list import list_measures as list_measures
 from calipers.axioms.verdicts import Counterexample as Counterexample
 from calipers.axioms.verdicts import Properties as Properties
 from calipers.axioms.verdicts import Verdict as Verdict

@@ -6,7 +6,30 @@ that would be much of the time that a short command takes.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+
+if TYPE_CHECKING:
+    from inspect import Signature
+
+
+class _Signature:
+    """The signature of a record class, for `help` and editors. It is made when someone asks for it."""
+
+    def __get__(self, record: object, kind: type[Record]) -> Signature:
+        from inspect import Parameter, Signature, get_annotations
+
+        if record is not None or kind.__init__ is not Record.__init__:
+            raise AttributeError("__signature__")
+        annotations = {name: text for base in reversed(kind.__mro__) for name, text in get_annotations(base).items()}
+        return Signature(
+            [
+                Parameter(
+                    name, Parameter.POSITIONAL_OR_KEYWORD,
+                    default=getattr(kind, name, Parameter.empty), annotation=annotations[name],
+                )
+                for name in kind._names
+            ]
+        )  # fmt: skip
 
 
 @dataclass_transform(frozen_default=True)
@@ -25,6 +48,7 @@ class Record:
     """
 
     _names: ClassVar[tuple[str, ...]] = ()
+    __signature__: ClassVar[Any] = _Signature()
 
     def __init_subclass__(cls) -> None:
         inherited = (name for base in reversed(cls.__mro__[1:]) for name in getattr(base, "_names", ()))

@@ -353,7 +353,7 @@ def test_populations_and_sets_are_known_names(arguments: tuple[str, ...], code: 
 def test_measures_are_listed_and_shown(folder: Path, said: Said) -> None:
     listed = rows(said("measures", "--format", "csv").stdout)
     assert {"nDCG", "AP", "RBP", "alpha-nDCG", "V2"} <= {row["measure"] for row in listed}
-    assert all(row["what it is"] for row in listed)
+    assert all(row["description"] for row in listed)
     shown = said("measures", "nDCG", "V2(AP)").stdout
     assert shown.startswith("# nDCG\n")
     assert "\n# V2(AP)\n" in shown

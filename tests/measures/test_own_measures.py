@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,10 +15,14 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers import measures
+from calipers.cli.options import MeasureNames
 from calipers.measures import registry
+from calipers.measures.own_files import import_measures
 from calipers.measures.parameters import Parameter
 from calipers.progress import progress_bar
 from conftest import Require
+from example_files import all_commands
 
 QRELS = {"q": {"a": 1, "b": 0, "c": 2}}
 RUN = {"q": {"a": 3.0, "x": 2.5, "b": 2.0, "c": 1.0}}
@@ -191,3 +197,80 @@ def test_a_function_that_takes_long_shows_a_bar(monkeypatch: pytest.MonkeyPatch)
         advance(1)
         cal.evaluate(qrels, tied, graded_sum)
     assert shown == [2, 1]  # one bar at a time
+
+
+# -- files of measures -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b 0\nq 0 c 2\n")
+    (tmp_path / "run.txt").write_text("q Q0 a 1 3 r\nq Q0 x 2 2 r\nq Q0 c 3 1 r\n")
+    return tmp_path
+
+
+def called(*arguments: Any) -> Any:
+    from click.testing import CliRunner
+
+    from calipers.cli.commands import root
+
+    return CliRunner().invoke(root, [str(argument) for argument in arguments])
+
+
+def test_a_file_of_measures_is_imported_by_the_command_line(files: Path) -> None:
+    given = ("--import", files / "mine.py")
+    done = called("evaluate", files / "qrels.txt", files / "run.txt", "-m", "Mine Mine(rel=2)", *given)
+    assert done.exit_code == 0, done.output
+    assert "2.0000" in done.stdout
+    assert called("measures", "Mine", *given).stdout.startswith("# Mine\n\nThe number of relevant documents.")
+    assert called("properties", "Mine", *given).exit_code == 0
+
+
+def test_every_command_with_measures_of_rankings_imports_files() -> None:
+    for name, command in all_commands():
+        options = {option for parameter in command.params for option in parameter.opts}
+        of_rankings = any(isinstance(parameter.type, MeasureNames) for parameter in command.params)
+        assert ("--import" in options) == of_rankings, name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = (", "bad.py:1: is not valid Python: '\\(' was never closed"),
+        ("\n1 / 0", "bad.py:2: raised ZeroDivisionError: division by zero"),
+        ("x = 1", "bad.py: declares no measure: decorate a function with @calipers.measure"),
+        ("import calipers as cal\ncal.measure('AP')(len)", "bad.py: .*declares other parameters"),
+    ],
+)
+def test_a_bad_file_of_measures_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    with pytest.raises(cal.CalipersError, match=message):
+        import_measures(tmp_path / "bad.py")
+    with pytest.raises(cal.CalipersError, match=r"none\.py: there is no such file"):
+        import_measures("none.py")
+
+
+# -- names and help --------------------------------------------------------------------------------
+
+
+def test_every_built_in_measure_with_a_python_name_can_be_imported() -> None:
+    for declaration in registry.all_declared():
+        if declaration.name.isidentifier() and declaration.function.__module__.startswith("calipers.measures."):
+            assert getattr(measures, declaration.name) is declaration
+            assert declaration.name in measures.__all__
+
+
+def test_measures_are_listed_by_name_and_meaning() -> None:
+    assert {"Recall", "StRecall", "SetR"} <= set(cal.list_measures("recall")["measure"])
+    assert "AP" not in cal.list_measures("recall")["measure"]
+    assert cal.list_measures("map_cut")["measure"] == ["AP"]  # a name of trec_eval
+    assert len(cal.list_measures()) == len(registry.all_declared())
+
+
+def test_help_shows_the_parts_of_records() -> None:
+    assert list(inspect.signature(cal.Linear).parameters) == ["weight", "value"]
+    assert inspect.signature(cal.AtLeast).parameters["rel"].default == 1
+    assert "Linear(weight: 'Weights', value: 'Value')" in pydoc.plain(pydoc.render_doc(cal.Linear))
+    with pytest.raises(TypeError):
+        inspect.signature(cal.Linear(cal.Weights(np.sqrt), cal.AtLeast(1)))  # a record itself is not callable

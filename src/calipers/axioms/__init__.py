@@ -11,6 +11,7 @@ from calipers.lazy_names import lazy_names
 _HOMES = {
     "cards": ("Card", "measure_card", "references"),
     "examined_measures": ("subjects_of",),
+    "measure_list": ("list_measures",),
     "impossibility": ("contradictions", "in_words"),
     "property_tables": ("DOCUMENT", "FURTHER", "annotated", "notes_of", "reasons"),
     "verdicts": ("NINE", "SEVEN", "examine", "properties"),

@@ -4,6 +4,7 @@ from calipers.axioms.cards import references as references
 from calipers.axioms.examined_measures import subjects_of as subjects_of
 from calipers.axioms.impossibility import contradictions as contradictions
 from calipers.axioms.impossibility import in_words as in_words
+from calipers.axioms.measure_list import list_measures as list_measures
 from calipers.axioms.property_tables import DOCUMENT as DOCUMENT
 from calipers.axioms.property_tables import FURTHER as FURTHER
 from calipers.axioms.property_tables import annotated as annotated

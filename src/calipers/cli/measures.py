@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
 from calipers.cli.option_groups import grouped_command
-from calipers.cli.options import MeasureNames, draw, plot_option, words
+from calipers.cli.options import MeasureNames, draw, import_option, plot_option, words
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @grouped_command("measures")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...", type=MeasureNames())
+@import_option
 @plot_option("C, W and L of the readers of measures: the chances to go on, to look at a rank, and to stop")
 @click.option("--ranking", metavar="GRADES", default="0", help="The grades of the list that they read, as 0,1,0,2.")
 @output
@@ -38,17 +39,12 @@ def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Outp
 
         output.write_text("\n".join(_cards(name) for text in names for name in words_of(text)))
         return
-    from calipers.measures.registry import Reads, declared, other_names
+    from calipers.axioms.measure_list import list_measures
     from calipers.results.tables import Table
     from calipers.text.cards import text_measure_rows
 
-    rows = [
-        (each.name, each.sentence.partition("\n")[0], ", ".join(other_names(each)))
-        for reads in get_args(Reads)
-        for each in sorted(declared(reads), key=lambda each: each.name.lower())
-    ]
-    rows += text_measure_rows()
-    output.write(Table(("measure", "what it is", "other names"), tuple(rows)))
+    listed = list_measures()
+    output.write(Table(listed.columns, (*listed.rows, *text_measure_rows())))
 
 
 def _cards(name: str) -> str:

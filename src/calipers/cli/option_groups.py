@@ -22,7 +22,7 @@ HEADINGS = {
     ),
     "Scoring": (
         "--like", "--ties", "--depth", "--condensed", "--empty", "--missing", "--degenerate", "--unmatched", "--strict",
-        "--costs", "--document-groups", "--population",
+        "--costs", "--document-groups", "--population", "--import",
     ),
     "Statistics": ("--test", "--correction", "--alpha", "--samples", "--seed"),
     "Output": ("--format", "--safe-csv", "--plot", "--output", "--help"),

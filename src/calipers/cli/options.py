@@ -262,11 +262,27 @@ def population_option(command: Command) -> Command:
     )(command)  # fmt: skip
 
 
+def _import_files(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
+    from calipers.measures.own_files import import_measures
+
+    for path in paths:
+        import_measures(path)
+
+
+def import_option(command: Command) -> Command:
+    """Add --import FILE. The measures that the file declares are known before names of measures are read."""
+    return click.option(
+        "--import", multiple=True, metavar="FILE.py", type=FILE, expose_value=False, is_eager=True,
+        callback=_import_files, help="Python file that declares measures of your own; may be repeated.",
+    )(command)  # fmt: skip
+
+
 def measures_option(command: Command) -> Command:
+    """Add -m NAMES and --import FILE."""
     return click.option(
         "-m", "--measure", "measures", multiple=True, metavar="NAMES", type=MeasureNames(),
-        help='Measures, as "nDCG@{5,10} AP(rel=2)@100 RBP(p=0.8)"; may be repeated.',
-    )(command)  # fmt: skip
+        help='Measures, such as "nDCG@{5,10} AP(rel=2)@100 RBP(p=0.8)"; may be repeated.',
+    )(import_option(command))  # fmt: skip
 
 
 class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions

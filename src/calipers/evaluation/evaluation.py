@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypedDict
@@ -41,7 +41,7 @@ from calipers.evaluation.scoring import DESCRIBED, describe, refuse, refuse_infi
 from calipers.lists import Floats, Lists
 from calipers.measures.exactness import inexact_measures, sampling_errors
 from calipers.measures.forms.base import deepest
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.plurals import counted
@@ -49,7 +49,7 @@ from calipers.record import Record
 from calipers.results.messages import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
 
-Measures = str | Measure | Iterable[str | Measure]
+Measures = MeasuresLike
 
 
 class Policies(TypedDict, total=False):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,7 @@ from calipers.measures.exactness import exactness_notes
 from calipers.measures.forms import Form
 from calipers.measures.forms.base import HowFound, inexact
 from calipers.measures.forms.intents import greedy_ideal
-from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike
 from calipers.measures.normalisation import population_of, refuse_parts, standard_deviation
 from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
@@ -153,7 +153,7 @@ class Bounds(Result):
 
 def bounds(
     judgments: JudgmentsLike,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: MeasuresLike = DEFAULT_MEASURES,
     *,
     population: str = DEFAULT_POPULATION,
     runs: RunsLike | None = None,

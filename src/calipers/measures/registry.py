@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from inspect import getdoc, getmodule, signature
-from typing import Any, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
@@ -237,8 +237,14 @@ def _forget_cached() -> None:
         cached.cache_clear()
 
 
+def all_declared() -> list[Declaration]:
+    """Return every declared measure: those of one grade per document first, each kind in alphabetical order."""
+    kinds = get_args(Reads)
+    return sorted(_DECLARED.values(), key=lambda each: (kinds.index(each.reads), each.name.lower()))
+
+
 def declared(reads: Reads = "grades") -> Iterator[Declaration]:
-    """Every declared measure of such judgments."""
+    """Yield every declared measure of such judgments."""
     yield from [declaration for declaration in _DECLARED.values() if declaration.reads == reads]
 
 

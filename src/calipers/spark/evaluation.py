@@ -17,7 +17,7 @@ from calipers.evaluation.options import Policy, ScoringOptions
 from calipers.evaluation.scoring import refuse_flat
 from calipers.measures.exactness import inexact_measures, may_sample
 from calipers.measures.forms.base import deepest
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.normalisation import population_of_bounds
 from calipers.measures.populations import OF_LISTS
 from calipers.measures.registry import Measure
@@ -38,7 +38,7 @@ ABOUT = "struct<read:int,tied:int,judged_at_10:int,reasons:array<tinyint>>"
 def evaluate(
     judgments: Frame,
     runs: Frame,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: MeasuresLike = DEFAULT_MEASURES,
     *,
     like: str | Convention | None = None,
     ties: str | None = None,
