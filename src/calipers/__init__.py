@@ -32,6 +32,7 @@ _HOMES = {
     "measures.weights": ("Weights",),
     "conventions": ("Convention", "LabelRange", "read_convention"),
     "evaluation.evaluation": ("Policies", "evaluate"),
+    "evaluation.inspection": ("Inspection",),
     "experiment": ("Experiment",),
     "results.scores": ("Scores",),
     "limits.pool_bounds": ("Bounds", "bounds"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calipers.changes.difference import Difference
     from calipers.changes.gate import Check, FailOn, OtherJudgments
     from calipers.changes.gate_limits import LimitsLike
+    from calipers.evaluation.inspection import Inspection
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes, Thresholds
     from calipers.planning.sample_size import SampleSizePlan
@@ -100,6 +101,12 @@ class Experiment(Evaluation):
         if "measures" not in changes:  # others may read another kind of judgments
             given["judgments"] = self.judgments
         return Experiment(**given | changes)
+
+    def inspect(self) -> Inspection:
+        """Check judgments and runs before any score. See `calipers.evaluation.inspection.inspect`."""
+        from calipers.evaluation.inspection import inspect
+
+        return inspect(self)
 
     def compare(
         self,

@@ -211,6 +211,17 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     )
     (folder / "responses.json").write_bytes(RESPONSES)
     (folder / "ratings.json").write_bytes(RATINGS)
+    (folder / "rank_eval.json").write_bytes(b'{"requests": [{"id": "1", "ratings": [{"_id": "d1", "rating": 2}]}]}')
+    (folder / "rank_eval_response.json").write_bytes(
+        b'{"metric_score": 0, "details": {"1": {"hits": [{"hit": {"_id": "d1", "_score": 2.5}, "rating": 2}]}}}'
+    )
+    (folder / "ragas.json").write_bytes(
+        b'[{"user_input": "1", "retrieved_context_ids": ["d1", "d2"], "reference_context_ids": ["d2"]}]'
+    )
+    (folder / "spans.jsonl").write_bytes(
+        b'{"attributes": {"input.value": "1", "retrieval.documents.0.document.id": "d1", '
+        b'"retrieval.documents.0.document.score": 2.5}}\n'
+    )
     (folder / "mteb.json").write_bytes(MTEB)
     (folder / "run.tsv").write_bytes(TRIPLES)
     (folder / "quepid.csv").write_bytes(b"Query Text,Doc ID,Rating\n1,d1,3\n1,d2,\n2,d1,1\n2,d1,2\n")
@@ -237,10 +248,13 @@ def make_bases(folder: Path) -> dict[str, bytes]:
 
 # -- commands ------------------------------------------------------------------------------------------------------
 
-JUDGMENTS = ("qrels", "qrels.json", "qrels.parquet", "ratings.json", "run.tsv", "quepid.csv", "groups.svm", "S3.svm")
+JUDGMENTS = (
+    "qrels", "qrels.json", "qrels.parquet", "ratings.json", "run.tsv", "quepid.csv", "groups.svm", "S3.svm",
+    "rank_eval.json", "ragas.json",
+)  # fmt: skip
 RUNS = (
     "a.run", "b.run", "a.json", "a.csv", "a.parquet", "a.run.gz", "responses.json", "mteb.json", "run.tsv", "utf16.csv",
-    "scores.txt",
+    "scores.txt", "rank_eval_response.json", "ragas.json", "spans.jsonl",
 )  # fmt: skip
 TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "J", "R", "-m", "M"),
@@ -261,6 +275,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("trec_eval", "-q", "-c", "-Z", "J", "qrels", "a.run"),
     ("bounds", "J", "-m", "M"),
     ("queries", "qrels", "a.run", "b.run", "-m", "M"),
+    ("inspect", "J", "R"),
     ("convert", "R", "{out}.json"),
     ("convert", "R", "{out}.parquet"),
     ("convert", "J", "{out}.csv"),

@@ -67,6 +67,7 @@ QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all 
     "evaluate Q R -m 'nDCG@10 AP' --baseline A",
     "evaluate Q R -m 'map ndcg_cut_10 P_5' --like trec_eval-9",
     "evaluate Q R -m 'AP Q nERR@5 TBG' --ties docid --depth 20",
+    "inspect Q R",
     "bounds Q -m 'nDCG@10 AP ERR@5 RBP'",
     "bounds Q A -m 'nDCG@5 RR' --population retrieved",
     "ranges Q R -m 'nDCG@10 AP RR P@10 RBP(p=0.8)'",

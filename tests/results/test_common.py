@@ -24,6 +24,7 @@ def scores() -> cal.Scores:
 
 
 EXAMPLES: dict[str, Callable[[], Result]] = {
+    "Inspection": lambda: cal.Experiment(QRELS, RUNS, "AP").inspect(),
     "Scores": scores,
     "Comparison": lambda: cal.compare(scores(), warn=False),
     "NonInferiority": lambda: cal.non_inferiority(scores(), "new", "old", 0.1),

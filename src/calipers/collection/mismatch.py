@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from typing import Literal, NamedTuple, get_args
+from unicodedata import normalize
 
 import numpy as np
 
@@ -40,6 +42,7 @@ Reasons = tuple[tuple[str, Callable[[str], str]], ...]
 REASONS: Reasons = (
     ("upper and lower case differ", str.casefold),
     ("there are spaces around one of them", str.strip),
+    ("letters with accents are stored in two ways (Unicode forms NFC and NFD)", partial(normalize, "NFC")),
     ("leading zeros are missing in one of them, as after a spreadsheet has read them as numbers",
      lambda name: name.lstrip("0")),
     ("one of them ends in .0, as after a table has read them as fractions", lambda name: name.removesuffix(".0")),
@@ -117,14 +120,17 @@ def unmatched_notes(
     notes = _query_notes(judgments, runs, matched)
     for (name, run), seen in zip(runs.items(), matched, strict=True):
         if seen.none:
-            text = f"{name}: none of its documents is judged{_explained(judgments, run, seen)}"
+            text = f"{name}: none of its documents is judged{in_brackets(example_of_mismatch(judgments, run, seen))}"
             if unmatched == "error":
-                raise CalipersError(f"{text}. To count such a run as it is, set unmatched to 'warn'")
+                raise CalipersError(
+                    f"{text}. `inspect` shows more examples. To count such a run as it is, set unmatched to 'warn'",
+                    parameter="unmatched",
+                )
             notes.append(text)
         elif seen.few:
             notes.append(
                 f"{name}: only {seen.matched} of {counted(seen.answered, 'query')} have a judged document"
-                f"{_explained(judgments, run, seen)}"
+                f"{in_brackets(example_of_mismatch(judgments, run, seen))}. `inspect` shows more examples"
             )
     return notes
 
@@ -162,17 +168,26 @@ def _query_notes(judgments: Judgments, runs: Iterable[str], matched: Iterable[Ma
     return [f"{name}: the judged query '{pair.judged}' may be its query '{pair.retrieved}': {pair.reason}{several}"]
 
 
-def _explained(judgments: Judgments, run: Run, seen: MatchedQueries) -> str:
-    """Return one id of each side, and a guess at the reason if there is one."""
+def example_of_mismatch(judgments: Judgments, run: Run, seen: MatchedQueries) -> str:
+    """Return one id of each side, and a guess at the reason if there is one. The text is empty if no id is known."""
     if not seen.answered:
-        return f" ({_queries_of_both(judgments, seen.unjudged.texts())})"
-    retrieved = _some_documents(run)
+        return _queries_of_both(judgments, seen.unjudged.texts())
+    retrieved = some_documents(run)
     pairs = near_misses(judgments.document_names, retrieved, DOCUMENT_REASONS)
     if pairs:
-        return f" ({pairs[0]})"
+        return str(pairs[0])
     judged = set(judgments.document_names)
     other = next((name for name in retrieved if name not in judged), None)
-    return "" if other is None else f" ('{judgments.document_names[0]}' is judged and '{other}' is retrieved)"
+    return "" if other is None else f"'{judgments.document_names[0]}' is judged and '{other}' is retrieved"
+
+
+def in_brackets(text: str) -> str:
+    """Return a text in brackets after a space, or nothing if it is empty.
+
+    >>> "two" + in_brackets("of three"), "two" + in_brackets("")
+    ('two (of three)', 'two')
+    """
+    return f" ({text})" if text else ""
 
 
 def no_query_in_common(judgments: Judgments, answered: Iterable[Ids]) -> CalipersError:
@@ -180,7 +195,7 @@ def no_query_in_common(judgments: Judgments, answered: Iterable[Ids]) -> Caliper
     queries = next((found.texts() for found in answered if len(found)), [])
     return CalipersError(
         f"no query in common: none of the runs answers a query of {judgments.name} "
-        f"({_queries_of_both(judgments, queries)})"
+        f"({_queries_of_both(judgments, queries)}). `inspect` shows more examples"
     )
 
 
@@ -197,7 +212,7 @@ def _first(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names[:3]) + (" ..." if len(names) > 3 else "")
 
 
-def _some_documents(run: Run) -> list[str]:
+def some_documents(run: Run) -> list[str]:
     """Return ids of a run's first documents, as far as it can tell. Reads only the start of a TREC file."""
     names: Iterable[str]
     run = unwrapped(run)

@@ -97,10 +97,16 @@ def notes_about(
     worst = max(seen, key=lambda run: run.unjudged_share)
     if worst.unjudged_share > 0:
         mean = sum(run.unjudged_share for run in seen) / total
-        yield (
-            f"{mean:.1%} of the documents in the top 10 are unjudged "
-            f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant"
-        )
+        if mean == 1:
+            yield (
+                "all documents in the top 10 are unjudged and count as not relevant. Do the document ids of judgments "
+                "and runs match? `inspect` shows examples"
+            )
+        else:
+            yield (
+                f"{mean:.1%} of the documents in the top 10 are unjudged "
+                f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant"
+            )
     if measure is not None and max(gains, default=0.0) >= 0.0005:  # less would be shown as 0
         rounded = [round(each, 9) for each in gains]  # in whatever order sums were added up
         most = max(rounded)
