@@ -48,6 +48,7 @@ from calipers.errors import CheckFailed as CheckFailed
 from calipers.errors import UnknownName as UnknownName
 from calipers.evaluation.evaluation import Policies as Policies
 from calipers.evaluation.evaluation import evaluate as evaluate
+from calipers.evaluation.inspection import Inspection as Inspection
 from calipers.experiment import Experiment as Experiment
 from calipers.fusion.combine import FusedRun as FusedRun
 from calipers.fusion.combine import fuse as fuse
