@@ -239,7 +239,7 @@ def holes(data: Path, runs: list[cal.Run]) -> Table:
         q: {d: g for d, g in of.items() if random.random() < 0.5} for q, of in whole.to_dict().items()
     }  # fmt: skip
     truth = cal.evaluate(whole, runs, "nDCG@10").values[0].mean(axis=1)
-    study = cal.judges(half, data / f"judges/dl19/{UMBRELA}.txt", runs, "nDCG@10")
+    study = cal.Experiment(half, runs, "nDCG@10").judges(data / f"judges/dl19/{UMBRELA}.txt")
     table = study.fill()
     rows = []
     for name, column in (("half of the human's labels", "human_only"), ("the holes filled by UMBRELA", "score")):
@@ -293,7 +293,9 @@ def fragile(study: JudgeStudy) -> tuple[Table, float]:
 def llmjudge(data: Path) -> tuple[Table, JudgeStudy]:
     """Some of the 33 judges, and all of them combined."""
     folder = data / "judges/llmjudge"
-    study = cal.judges(folder / "qrels.txt", folder / "labels", combine=("majority", "mean", "dawid-skene"))
+    study = cal.Experiment(folder / "qrels.txt", None).judges(
+        folder / "labels", combine=("majority", "mean", "dawid-skene")
+    )
     table = study.statistics()
     order = sorted(table.rows[:33], key=lambda row: -float(row[table.columns.index("kappa")]))
     chosen = [*order[:3], order[16], *order[-2:], *table.rows[33:]]
@@ -313,16 +315,18 @@ def pictures(study: JudgeStudy) -> None:
 def main(data: Path) -> None:
     human, judges = data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19"
     runs = cal.read_runs(str(data / "trec/dl19-passage/runs"))
-    graded = cal.judges(human, judges, runs, "nDCG@10 AP")
-    every = cal.judges(human, judges, graded.runs, "nDCG@10 AP P@10 RR ERR@10")
-    binary = cal.judges(human, judges, graded.runs, "AP", map=BINARY, combine=("majority", "dawid-skene"))
-    only = cal.judges(human, judges, map=BINARY)
+    graded = cal.Experiment(human, runs, "nDCG@10 AP").judges(judges)
+    every = cal.Experiment(human, graded.runs, "nDCG@10 AP P@10 RR ERR@10").judges(judges)
+    binary = cal.Experiment(human, graded.runs, "AP").judges(judges, map=BINARY, combine=("majority", "dawid-skene"))
+    only = cal.Experiment(human, None).judges(judges, map=BINARY)
     repaired, below, widths, held, means = coverage(every)
     turned, unsure = fragile(graded)
     replace(PAGE, "judges-answer", trusted(graded, only, held, unsure))
     replace(PAGE, "judges-agreement", agreement(binary).to_markdown())
     replace(
-        PAGE, "judges-confusion", cal.judges(human, judges / f"{UMBRELA}.txt").confusion[UMBRELA].table().to_markdown()
+        PAGE,
+        "judges-confusion",
+        cal.Experiment(human, None).judges(judges / f"{UMBRELA}.txt").confusion[UMBRELA].table().to_markdown(),
     )
     replace(PAGE, "judges-effects", named(graded.effects()).to_markdown())
     replace(PAGE, "judges-effects-binary", named(binary.effects()).to_markdown())

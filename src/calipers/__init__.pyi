@@ -65,9 +65,7 @@ from calipers.information.ric_scores import ric_study as ric_study
 from calipers.information.tau import InformationTau as InformationTau
 from calipers.information.tau import information_tau as information_tau
 from calipers.information.tau import tau_of_measures as tau_of_measures
-from calipers.judging.judge_information import information_of_judges as information_of_judges
 from calipers.judging.judge_study import JudgeStudy as JudgeStudy
-from calipers.judging.judge_study import judges as judges
 from calipers.limits.full_from_sampled import FullEstimates as FullEstimates
 from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks
 from calipers.limits.full_from_sampled import estimate_full as estimate_full

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from calipers.changes.gate import Check, FailOn, OtherJudgments
     from calipers.changes.gate_limits import LimitsLike
     from calipers.evaluation.inspection import Inspection
+    from calipers.judging.grade_scales import Map
+    from calipers.judging.judge_study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes, Thresholds
     from calipers.planning.sample_size import SampleSizePlan
@@ -216,6 +218,26 @@ class Experiment(Evaluation):
 
         return pool_of(
             self, depth=depth, budget=budget, method=method, p=p, unseen=unseen, max_grade=max_grade
+        )  # fmt: skip
+
+    def judges(
+        self,
+        judges: JudgmentsLike | Iterable[JudgmentsLike] | Mapping[str, JudgmentsLike],
+        *,
+        map: Map | None = None,
+        combine: str | Iterable[str] = (),
+        test: str = "t",
+        correction: str | None = "holm",
+        alpha: float = 0.05,
+        samples: Samples | None = None,
+        seed: int = SEED,
+    ) -> JudgeStudy:
+        """Return how well judges agree with the judgments, and what that does to systems. See `calipers.judging`."""
+        from calipers.judging.judge_study import judges as study
+
+        return study(
+            self, judges, map=map, combine=combine, test=test, correction=correction, alpha=alpha, samples=samples,
+            seed=seed,
         )  # fmt: skip
 
     def queries(self, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None) -> QueryTypes:

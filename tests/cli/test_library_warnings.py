@@ -68,9 +68,9 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.Experiment("qrels", ALL, "AP").ranges(), "unjudged"),
     "metaeval qrels good.run poor.run blind.run -m 'AP RR' --unmatched warn": (
         lambda: cal.meta_evaluate("qrels", ALL, "AP RR", unmatched="warn"), "lacks judged queries"),
-    "judges qrels llm.qrels": (lambda: cal.judges("qrels", "llm.qrels"), "lacks labels of the human"),
+    "judges qrels llm.qrels": (lambda: cal.Experiment("qrels", None).judges("llm.qrels"), "lacks labels of the human"),
     "judges qrels llm.qrels --systems good.run --systems poor.run -m AP": (
-        lambda: cal.judges("qrels", "llm.qrels", ["good.run", "poor.run"], "AP"), "lacks judged queries"),
+        lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").judges("llm.qrels"), "lacks judged queries"),
     "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "one score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
         lambda: cal.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by one run alone"),
@@ -134,7 +134,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "equivalence", "meta_evaluate", "judges", "fuse", "fusion_bound",
+    ["compare", "equivalence", "meta_evaluate", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
      "reproducibility", "read_scores", "evaluate", "bounds", "pool",
      "exposure", "sampled"],

@@ -33,6 +33,7 @@ from calipers.information.joint import joint_of, joint_ric, known_by_groups, kno
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_scores import ric_study
 from calipers.information.tau import information_tau, tau_of_measures
+from calipers.judging import information_of_judges
 from calipers.native import plain, scanner
 from conftest import Require
 
@@ -546,7 +547,7 @@ def test_several_judges_by_counting(seed: int) -> None:
     gold = dict(zip(draw.sample(names, 6), range(6, 0, -1), strict=True))
     run = dict(zip(draw.sample(names, 6), range(6, 0, -1), strict=True))
     judges = {"grades": {"q": grades}, "pairs": cal.Preferences.from_pairs(pairs), "gold": DictRun({"q": gold}, "gold")}
-    found = cal.information_of_judges(judges, {"s": {"q": run}}, draws=2)
+    found = information_of_judges(judges, {"s": {"q": run}}, draws=2)
     won: Counter[tuple[str, str]] = Counter((better, worse) for _, better, worse in pairs)
     relevant = {d for d in names if grades[d] >= 1} | {better for _, better, _ in pairs}
     last = min((run[d] for d in relevant if d in run), default=math.inf)
@@ -572,7 +573,7 @@ def test_several_judges_by_counting(seed: int) -> None:
     assert bits["all together"] == pytest.approx(wanted, abs=1e-6)
     assert found.null.shape == (2, 4, 1)
     with pytest.raises(CalipersError, match="rankings alone"):
-        cal.information_of_judges({"gold": DictRun({"q": gold}, "gold")}, {"s": {"q": run}})
+        information_of_judges({"gold": DictRun({"q": gold}, "gold")}, {"s": {"q": run}})
 
 
 # --- information difference -------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from calipers.judging.agreement import STATISTICS, Confusion, gwet, krippendorff
 from calipers.judging.combination import dawid_skene, expected, majority, maximised
 from calipers.judging.effects_on_systems import largest_drop
 from calipers.judging.grade_scales import on_one_scale
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.judging.repaired_scores import helped
 from calipers.judging.robustness import drawn_labels
 from calipers.judging.score_repair import best_weight, cross_fitted, prediction_powered, skewed_interval
@@ -106,7 +106,7 @@ def test_agreement_is_that_of_scikit_learn_statsmodels_and_krippendorff(seed: in
     metrics, rater = require.module("sklearn.metrics"), require.module("statsmodels.stats.inter_rater")
     peer, scipy = require.module("krippendorff"), require.module("scipy.stats")
     human, judge = labelled(seed, grades=2 + seed % 3, judges=1)
-    found = cal.judges(human, {"j": judge})
+    found = cal.Experiment(human, None).judges({"j": judge})
     common = [(human[q][d], judge[q][d]) for q in human for d in human[q] if d in judge.get(q, {})]
     x, y = np.array(common).T
     row = dict(zip(found.statistics().columns, found.statistics().rows[0], strict=True))
@@ -159,9 +159,9 @@ def test_gwets_coefficients_are_their_definitions_in_fractions() -> None:
 
 def test_statistics_per_query_and_in_resamples_are_those_of_the_labels_chosen() -> None:
     human, judge = labelled(5, grades=3, judges=1)
-    confusion = Confusion.of(Panel.of(human, {"j": judge}), "j")
+    confusion = Confusion.of(JudgeTable.of(human, {"j": judge}), "j")
     for q, query in enumerate(confusion.queries):
-        alone = Confusion.of(Panel.of({query: human[query]}, {"j": {query: judge[query]}}), "j")
+        alone = Confusion.of(JudgeTable.of({query: human[query]}, {"j": {query: judge[query]}}), "j")
         for name in ("agreement", "mae", "bias", "spearman", "alpha_nominal"):
             assert confusion.per_query()[name][q] == pytest.approx(alone.statistics()[name], nan_ok=True)
     size = len(confusion.queries)
@@ -171,7 +171,7 @@ def test_statistics_per_query_and_in_resamples_are_those_of_the_labels_chosen() 
         counts = confusion.by_query[chosen].sum(axis=0)
         for name, of in STATISTICS.items():
             assert resampled[name][draw] == pytest.approx(float(of(counts, confusion.grades)), nan_ok=True)
-    table = cal.judges(human, {"j": judge}).intervals(draws=200)
+    table = cal.Experiment(human, None).judges({"j": judge}).intervals(draws=200)
     for _, _, value, low, high in table.rows:
         assert low <= value <= high
 
@@ -203,13 +203,15 @@ def test_other_scales_are_refused_with_both_shown_or_mapped(tmp_path: Path) -> N
     ]
     for file, shown in ((files[1], "0, 1"), (files[2], "0, 0.5, 1, 1.5")):
         assert f"are {shown}, those of the human 0, 1, 2, 3: not one scale" in refused("judges", files[0], file)
-    mapped = cal.judges(files[0], files[1], map="human:>=2").table()
-    by_hand = cal.judges({q: {d: float(g >= 2) for d, g in of.items()} for q, of in human.items()}, {"b": binary})
+    mapped = cal.Experiment(files[0], None).judges(files[1], map="human:>=2").table()
+    by_hand = cal.Experiment({q: {d: float(g >= 2) for d, g in of.items()} for q, of in human.items()}, None).judges(
+        {"b": binary}
+    )
     assert mapped.rows[0][1:] == by_hand.table().rows[0][1:]
-    tabled = cal.judges(files[0], files[1], map={"human": {0: 0, 1: 0, 2: 1, 3: 1}}).table()
+    tabled = cal.Experiment(files[0], None).judges(files[1], map={"human": {0: 0, 1: 0, 2: 1, 3: 1}}).table()
     assert tabled.rows == mapped.rows
-    steps = cal.judges(files[0], files[2], map="f:>=0.5,1,1.5").confusion["f"]
-    assert steps.counts.tolist() == cal.judges(human, {"j": judge}).confusion["j"].counts.tolist()
+    steps = cal.Experiment(files[0], None).judges(files[2], map="f:>=0.5,1,1.5").confusion["f"]
+    assert steps.counts.tolist() == cal.Experiment(human, None).judges({"j": judge}).confusion["j"].counts.tolist()
     same = rows_of(run("judges", files[0], files[1], "--map", "same", "--format", "csv"))
     agree = np.mean([human[q][d] == binary[q][d] for q in human for d in human[q]])
     assert float(same[0]["agreement"]) == pytest.approx(agree)
@@ -222,7 +224,7 @@ def test_other_scales_are_refused_with_both_shown_or_mapped(tmp_path: Path) -> N
         ("human:0=0,1=1", "grade 2 of human"),
     ):
         with pytest.raises(CalipersError, match=said):
-            cal.judges(files[0], files[1], map=wrong)
+            cal.Experiment(files[0], None).judges(files[1], map=wrong)
 
 
 def test_a_stray_label_and_a_judge_that_spares_a_grade_are_on_the_scale() -> None:
@@ -271,13 +273,13 @@ def test_bad_input_is_answered_by_one_clear_line(tmp_path: Path) -> None:
     assert "1 label given twice" in result.stderr
     (tmp_path / "torn.qrels").write_text("1 0 a 1\n1 0 b 0\n1 0 a 2\n")
     with pytest.raises(CalipersError, match=r"torn.qrels:3: .*judged 2 here and 1 before"):
-        cal.judges(first, tmp_path / "torn.qrels")
+        cal.Experiment(first, None).judges(tmp_path / "torn.qrels")
     assert "; calipers convert --combine makes one grade" in refused("judges", first, tmp_path / "torn.qrels")
     assert "; --combine makes one grade" in refused("evaluate", tmp_path / "torn.qrels", tmp_path / "torn.qrels")
     (tmp_path / "a.run").write_text("1 Q0 a 1 2.5 x\n")  # as the shell expands a pattern without quotes
-    assert "looks like a run; quote the pattern" in refused("judges", first, tmp_path / "a.run")
+    assert "looks like a run; runs follow --systems" in refused("judges", first, tmp_path / "a.run")
     with pytest.raises(CalipersError, match="named twice"):
-        cal.judges(first, [tmp_path / "twice.qrels", tmp_path / "twice.qrels"])
+        cal.Experiment(first, None).judges([tmp_path / "twice.qrels", tmp_path / "twice.qrels"])
     assert run("judges", first).exit_code == 2
     assert "needs runs" in refused("judges", first, tmp_path / "twice.qrels", "--correct")
 
@@ -289,9 +291,9 @@ def test_a_file_beside_itself_agrees_in_everything(collection: Path) -> None:
     for row in rows_of(run("judges", human, human, "--systems", collection / "runs", "-m", "AP", "--format", "csv")):
         assert (row["tau"], row["largest_drop"], row["dropped_system"]) == ("1.0", "0", "")
         assert (row["conflict"], row["missed"], row["false"]) == ("0", "0", "0")
-    assert cal.judges(human, human, map="human:>=1").panel.scale("human").grades == (0.0, 1.0)
+    assert cal.Experiment(human, None).judges(human, map="human:>=1").judge_table.scale("human").grades == (0.0, 1.0)
     with pytest.raises(TypeError, match="depht"):
-        cal.judges(human, human, depht=3)  # type: ignore[call-arg]  # as somebody may type it
+        cal.Experiment(human, None).judges(human, depht=3)  # type: ignore[call-arg]  # as somebody may type it
 
 
 def test_one_grade_only_is_said(tmp_path: Path) -> None:
@@ -312,7 +314,7 @@ def test_one_grade_only_is_said(tmp_path: Path) -> None:
 def test_effects_are_those_of_evaluating_under_either(collection: Path) -> None:
     judged = {name: cal.read_qrels(collection / f"{name}.qrels") for name in ("human", "llm-b")}
     runs = cal.read_runs(str(collection / "runs"))
-    found = cal.judges(judged["human"], {"llm-b": judged["llm-b"]}, runs, ["nDCG@10", "P@5"])
+    found = cal.Experiment(judged["human"], runs, ["nDCG@10", "P@5"]).judges({"llm-b": judged["llm-b"]})
     scores = {name: cal.evaluate(known, runs, ["nDCG@10", "P@5"]) for name, known in judged.items()}
     tested = {name: cal.compare(each) for name, each in scores.items()}
     for row in found.effects().rows:
@@ -349,14 +351,16 @@ def test_only_queries_of_both_count_and_conflicts_are_found() -> None:
         name: {f"q{i}": {"a": 2.0 * better, "b": 1.0} for i in range(9)} for name, better in (("up", 1), ("down", 0))
     }
     runs["up"]["q4"] = {"b": 1.0, "c": 2.0}  # so that the differences vary
-    (row,) = cal.judges(human, {"j": judge}, runs, "P@1", alpha=0.4).effects().rows
+    (row,) = cal.Experiment(human, runs, "P@1").judges({"j": judge}, alpha=0.4).effects().rows
     assert row[2:6] == (-1.0, -1.0, -1.0, cal.rbo(["up", "down"], ["down", "up"]).value)
     assert row[6:] == (1, "up", 0, 1, 0, 0)
     assert largest_drop(np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0])) == (0, None)
 
 
 def test_families_gain_what_their_systems_gain(collection: Path, tmp_path: Path) -> None:
-    found = cal.judges(collection / "human.qrels", collection / "llm-b.qrels", str(collection / "runs"), "nDCG@10")
+    found = cal.Experiment(collection / "human.qrels", str(collection / "runs"), "nDCG@10").judges(
+        collection / "llm-b.qrels"
+    )
     systems = found.effect.systems
     gained = {row[2]: row[7] for row in found.ranks().rows}
     groups = {system: "ours" if s < 2 else "theirs" for s, system in enumerate(systems)}
@@ -377,7 +381,7 @@ def test_families_gain_what_their_systems_gain(collection: Path, tmp_path: Path)
 
 def test_information_tau_given_a_third_judge(collection: Path) -> None:
     files = [collection / f"llm-{x}.qrels" for x in "ab"]
-    found = cal.judges(collection / "human.qrels", files, str(collection / "runs"), "nDCG@10")
+    found = cal.Experiment(collection / "human.qrels", str(collection / "runs"), "nDCG@10").judges(files)
     runs = cal.read_runs(str(collection / "runs"))
     human, a, b = (
         cal.evaluate(file, runs, "nDCG@10").values[0].mean(axis=1) for file in (collection / "human.qrels", *files)
@@ -511,7 +515,7 @@ def test_where_all_human_scores_are_the_same_the_range_of_the_measure_makes_the_
     queries = [f"q{i}" for i in range(12)]
     judged = {q: {"a": 1.0, "b": float(i % 2)} for i, q in enumerate(queries)}
     runs = {"one": {q: {"a": 2.0, "b": 1.0} for q in queries}, "two": {q: {"a": 1.0, "b": 2.0} for q in queries}}
-    found = cal.judges({q: judged[q] for q in queries[:6]}, {"llm": judged}, runs, ["RR", "DCG@1"])
+    found = cal.Experiment({q: judged[q] for q in queries[:6]}, runs, ["RR", "DCG@1"]).judges({"llm": judged})
     for table in (found.correct(), found.correct_differences()):
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
         bound = 0 if "system" in table.columns else -1
@@ -539,7 +543,11 @@ def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> 
     pairs = rows_of(run("judges", collection / "part.qrels", collection / "llm-a.qrels", *common[:4],
                         "--show", "differences", "--format", "csv"))  # fmt: skip
     assert float(pairs[0]["human"]) == pytest.approx(human[0] - human[1])
-    table = cal.judges(collection / "part.qrels", collection / "llm-a.qrels", runs, "nDCG@10").correct_differences()
+    table = (
+        cal.Experiment(collection / "part.qrels", runs, "nDCG@10")
+        .judges(collection / "llm-a.qrels")
+        .correct_differences()
+    )
     sparse = sum(row["sparse"] == "yes" for row in pairs)
     assert sparse
     assert any(f"differences of nDCG@10: in {sparse} of {len(pairs)} rows 6 queries" in line for line in helped(table))
@@ -553,8 +561,8 @@ def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: P
     Over rows and draws, the intervals of means, and of differences, hold the truth in 92% to 98% of draws, under every
     measure. So does each row that is hardly ever called sparse; of all rows fewer than 1 in 100 are below 92%.
     """
-    found = cal.judges(data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19",
-                       str(data / "trec/dl19-passage/runs"), "nDCG@10 AP P@10 ERR@10 RR")  # fmt: skip
+    qrels, runs = data / "trec/qrels/qrels.dl19-passage.txt.xz", str(data / "trec/dl19-passage/runs")
+    found = cal.Experiment(qrels, runs, "nDCG@10 AP P@10 ERR@10 RR").judges(data / "judges/dl19")
     random = np.random.default_rng(42)
     systems = range(len(found.effect.systems))
     both = [found.effect.common(judge) for judge in found.judges]
@@ -615,7 +623,7 @@ def _fewest_by_enumeration(graded: Graded, runs: dict[str, Graded], measure: str
 @pytest.mark.parametrize("measure", ["P@2", "DCG@3", "RBP(p=0.5)", "SDCG@2"])
 def test_fewest_labels_are_exact_for_linear_measures(seed: int, measure: str) -> None:
     graded, runs = _tiny(seed)
-    (turn,) = cal.judges(graded, {"j": graded}, runs, measure).turns("j", measure)
+    (turn,) = cal.Experiment(graded, runs, measure).judges({"j": graded}).turns("j", measure)
     assert turn.exact
     assert turn.labels == _fewest_by_enumeration(graded, runs, measure)
 
@@ -624,7 +632,7 @@ def test_fewest_labels_are_exact_for_linear_measures(seed: int, measure: str) ->
 def test_fewest_labels_of_other_measures_are_a_proof(measure: str) -> None:
     for seed in range(2):
         graded, runs = _tiny(seed)
-        found = cal.judges(graded, {"j": graded}, runs, measure)
+        found = cal.Experiment(graded, runs, measure).judges({"j": graded})
         (turn,) = found.turns("j", measure)
         assert not turn.exact
         if turn.rows is None:
@@ -643,21 +651,21 @@ def test_fewest_labels_of_other_measures_are_a_proof(measure: str) -> None:
 
 def test_random_errors_follow_the_judges_own_confusion_matrix() -> None:
     human, judge = labelled(2, grades=3, judges=1, gaps=0, queries=8)
-    panel = Panel.of(human, {"j": judge})
-    drawn = drawn_labels(panel, "j", draws=4000, seed=1)
-    counts = Confusion.of(panel, "j", square=False).counts
+    judge_table = JudgeTable.of(human, {"j": judge})
+    drawn = drawn_labels(judge_table, "j", draws=4000, seed=1)
+    counts = Confusion.of(judge_table, "j", square=False).counts
     for c, label in enumerate((0.0, 1.0, 2.0)):
-        shares = [(drawn[:, panel.labels("j") == label] == grade).mean() for grade in (0.0, 1.0, 2.0)]
+        shares = [(drawn[:, judge_table.labels("j") == label] == grade).mean() for grade in (0.0, 1.0, 2.0)]
         assert np.allclose(shares, counts[:, c] / counts[:, c].sum(), atol=0.01)
     runs = {
         "good": {q: {d: g + 0.01 * i for i, (d, g) in enumerate(of.items())} for q, of in human.items()},
         "bad": {q: {d: -g - 0.01 * i for i, (d, g) in enumerate(of.items())} for q, of in human.items()},
     }
-    sure = cal.judges(human, {"copy": human}, runs, "nDCG@5")
+    sure = cal.Experiment(human, runs, "nDCG@5").judges({"copy": human})
     mean, chance = sure.survival("copy", draws=20)
     assert chance.tolist() == [[0.5, 1.0], [0.0, 0.5]]
     assert mean[0] > mean[1]
-    _, unsure = cal.judges(human, {"j": judge}, runs, "nDCG@5").survival("j", draws=50)
+    _, unsure = cal.Experiment(human, runs, "nDCG@5").judges({"j": judge}).survival("j", draws=50)
     assert np.allclose(unsure + unsure.T, 1)
 
 
@@ -710,14 +718,14 @@ def test_combined_judges_are_judges(collection: Path) -> None:
     assert majority(labels).tolist()[:2] == [0.0, 1.0]
     assert np.isnan(majority(labels)[2])
     files = [collection / f"llm-{x}.qrels" for x in "ab"]
-    found = cal.judges(collection / "human.qrels", files, str(collection / "runs"), "nDCG@10",
-                       combine=["majority", "mean", "dawid-skene"])  # fmt: skip
+    given = cal.Experiment(collection / "human.qrels", str(collection / "runs"), "nDCG@10")
+    found = given.judges(files, combine=["majority", "mean", "dawid-skene"])
     assert found.judges == ("llm-a", "llm-b", "majority", "mean", "dawid-skene")
     assert [row[0] for row in found.effects().rows] == list(found.judges)
     assert not any(math.isnan(float(row[4])) for row in found.table().rows)
     known = cal.read_qrels(files[0]).to_dict(), cal.read_qrels(files[1]).to_dict()
     query, of = next(iter(known[1].items()))
-    mean = found.panel.judgments("mean").to_dict()[query]
+    mean = found.judge_table.judgments("mean").to_dict()[query]
     for document, grade in of.items():
         other = known[0][query].get(document)
         assert mean[document] == (grade if other is None else (grade + other) / 2)
@@ -730,7 +738,7 @@ def test_filling_holes_shows_whom_the_score_rests_on() -> None:
     judge = {"q1": {"a": 0.0, "c": 1.0}, "q2": {"d": 1.0}, "q3": {"x": 1.0}}
     runs = {"one": {q: {d: 9.0 - i for i, d in enumerate("cabdx")} for q in ("q1", "q2", "q3")},
             "two": {q: {"b": 1.0} for q in ("q1", "q2")}}  # fmt: skip
-    found = cal.judges(human, {"j": judge}, runs, ["DCG@4", "P@4"])
+    found = cal.Experiment(human, runs, ["DCG@4", "P@4"]).judges({"j": judge})
     filled = {"q1": {"a": 1.0, "b": 0.0, "c": 1.0}, "q2": {"a": 2.0, "d": 1.0}}
     by_hand = cal.evaluate(filled, runs, ["DCG@4", "P@4"])
     rows = {(row[1], row[2]): row for row in found.fill().rows}
@@ -750,10 +758,10 @@ def test_filling_holes_shows_whom_the_score_rests_on() -> None:
 def test_what_judges_know_is_ric_with_the_roles_exchanged(collection: Path) -> None:
     human = cal.read_qrels(collection / "human.qrels")
     runs = cal.read_runs(str(collection / "runs"))
-    twin = cal.judges(human, {"twin": human}, runs, "nDCG@10").knowledge(draws=2)
+    twin = cal.Experiment(human, runs, "nDCG@10").judges({"twin": human}).knowledge(draws=2)
     ric = cal.evaluate(human, runs, "RIC", empty="skip").values[0]
     assert np.allclose(twin.bits, np.nanmean(ric, axis=1))  # two who always agree know what one does
-    both = cal.judges(human, {"b": collection / "llm-b.qrels"}, runs, "nDCG@10").knowledge(draws=3)
+    both = cal.Experiment(human, runs, "nDCG@10").judges({"b": collection / "llm-b.qrels"}).knowledge(draws=3)
     assert (both.bits[-1] >= both.bits[:-1].max(axis=0) - 1e-12).all()
     assert (both.null >= 0).all()
     table = both.table()
@@ -790,6 +798,18 @@ def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> N
         chart.unlink()
 
 
+def test_several_systems_follow_one_option_as_the_shell_expands_them(collection: Path) -> None:
+    runs = sorted((collection / "runs").iterdir())[:3]
+    given = ["judges", collection / "human.qrels", collection / "llm-a.qrels"]
+    options = ["-m", "AP", "--format", "csv"]
+    once = run(*given, "--systems", *runs, *options)
+    repeated = run(*given, *(word for each in runs for word in ("--systems", each)), *options)
+    assert once.exit_code == 0, once.output
+    assert once.stdout == repeated.stdout
+    mixed = run(*given, "--systems", runs[0], runs[1], "--systems", runs[2], *options)
+    assert mixed.stdout == once.stdout
+
+
 def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
@@ -798,8 +818,8 @@ def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, t
     assert result.exit_code == 0, result.output
     text = page.read_text(encoding="utf-8")
     section = text[text.index('<section id="judges">') : text.index('<section id="queries">')]
-    effects = cal.judges(
-        collection / "human.qrels", collection / "llm-b.qrels", str(collection / "runs"), ["nDCG@10", "AP"]
+    effects = cal.Experiment(collection / "human.qrels", str(collection / "runs"), ["nDCG@10", "AP"]).judges(
+        collection / "llm-b.qrels"
     )
     assert "Nothing to show here" not in section
     assert "1 judges" not in section

@@ -73,7 +73,7 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
     turned = {query: {d: 2 - grade for d, grade in graded.items()} for query, graded in qrels.items()}
     aspects = [Agreement(measure, "people", "system", "tau-b", 0.5, 0.1, 0.9, 4, 0.75) for measure in ("AP", "RR")]
     people = HumanCorrelation(tuple(aspects), 6, 3, 0, 0)
-    study = cal.judges(qrels, {"turned": turned, "same": qrels}, runs, ["AP"], warn=False)
+    study = cal.Experiment(qrels, runs, ["AP"], warn=False).judges({"turned": turned, "same": qrels})
     confusions = list(study.confusion.values())
     compared, to_baseline = cal.compare(scores), cal.compare(scores, baseline=old)
     audit, power, plan = (

@@ -38,6 +38,7 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     ),
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
     "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(prior="pool"),
+    "JudgeStudy": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).judges({"copy": QRELS}),
     "JudgingPool": lambda: cal.Experiment(QRELS, RUNS, "nDCG@10", warn=False).pool(),
     "JudgingSimulation": lambda: simulate_judging(cal.Experiment(QRELS, RUNS, "nDCG@10"), steps=2),
     "Uniques": lambda: leave_out_uniques(cal.Experiment(QRELS, RUNS, "AP", warn=False)),

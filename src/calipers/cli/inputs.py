@@ -85,7 +85,7 @@ class Reading:
     def read_judges(self, sources: Sequence[str]) -> dict[str, Judgments]:
         """Judgments by the names of their files without the ending."""
         from calipers.collection.run_names import files_of
-        from calipers.judging.panel import judge_names
+        from calipers.judging.judge_table import judge_names
 
         irds = [judge for judge in sources if judge.startswith("irds:")]
         files = [file for judge in sources if judge not in irds for file in files_of(judge)] + irds
@@ -97,9 +97,9 @@ class Reading:
         except WrongFormat as error:
             if error.found != "run":
                 raise
-            # The shell expands --systems runs/* without quotes, so that all runs but the first become judges.
             raise CalipersError(
-                "expected judgments, but this looks like a run; quote the pattern: --systems 'runs/*'", file=error.file
+                "expected judgments, but this looks like a run; runs follow --systems, after the judges",
+                file=error.file,
             ) from None
 
     def read_systems(self, sources: Sequence[str]) -> list[Run]:

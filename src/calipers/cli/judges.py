@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from calipers.cli.inputs import Runs
-from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
+from calipers.cli.option_groups import LibraryChoice, command_with_several_values, option_group
 from calipers.cli.options import (
     FILE,
     LEVEL,
@@ -69,7 +69,7 @@ class JudgesTables:
         wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
         needing = [name for name in wanted if name in OF_SYSTEMS]
         if needing and not systems:
-            raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems 'runs/*'")
+            raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems runs/*")
         if "families" in wanted and self.groups is None:
             raise CalipersError("families needs --groups, a CSV file of systems and their groups")
         if wanted and (self.show or wanted != ["families"]):
@@ -79,8 +79,8 @@ class JudgesTables:
         return [*(["agreement", "effects"] if several else [] if wanted else ["effects"]), *wanted]
 
 
-@grouped_command("judges")
-@option_group("panel", JudgesInputs)
+@command_with_several_values("judges", "--systems")
+@option_group("asked_judges", JudgesInputs)
 @option_group("asked", JudgesTables)
 @click.argument("human", metavar="HUMAN", type=FILE)
 @click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
@@ -90,7 +90,7 @@ class JudgesTables:
     multiple=True,
     metavar="RUNS",
     type=FILE,
-    help="A run, a folder of runs or a quoted pattern, to be scored under everybody's labels; may be repeated.",
+    help="Runs, folders or patterns to score under the labels of every judge: all words up to the next option.",
 )
 @measures_option
 @click.option(
@@ -158,7 +158,7 @@ class JudgesTables:
 @lists
 @several_outputs
 def command(
-    panel: JudgesInputs,
+    asked_judges: JudgesInputs,
     asked: JudgesTables,
     significance: Significance,
     plot: str | None,
@@ -173,23 +173,23 @@ def command(
 
     \b
     calipers judges human.qrels llm-a.qrels llm-b.qrels
-    calipers judges human.qrels 'llm-*.qrels' --systems 'runs/*' -m "nDCG@10 AP"
+    calipers judges human.qrels llm-*.qrels --systems runs/* -m "nDCG@10 AP"
     calipers judges human.qrels llm.qrels --map 'human:>=2' --show confusion
-    calipers judges human-part.qrels llm-all.qrels --systems 'runs/*' -m nDCG@10 --correct
+    calipers judges human-part.qrels llm-all.qrels --systems runs/* -m nDCG@10 --correct
     """  # fmt: skip
-    from calipers.judging.judge_study import judges as judged
+    from calipers.experiment import Experiment
 
-    wanted = asked.tables(bool(panel.systems), output.format in ("table", "markdown"))
-    if [panel.human, *panel.judges, *panel.systems].count("-") > 1:
+    wanted = asked.tables(bool(asked_judges.systems), output.format in ("table", "markdown"))
+    if [asked_judges.human, *asked_judges.judges, *asked_judges.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
     of_group = None if asked.groups is None else read_system_groups(asked.groups)
-    named = list(panel.wanted())
-    known, others = panel.read_judgments(panel.human), panel.read_judges(panel.judges)
-    runs = panel.runs() if panel.systems else None
+    named = list(asked_judges.wanted())
+    known, others = asked_judges.read_judgments(asked_judges.human), asked_judges.read_judges(asked_judges.judges)
+    runs = asked_judges.runs() if asked_judges.systems else None
     with progress(len(others) + 1 if runs else 0, "judges") as advance:
-        found = judged(
-            known, others, runs, named, map=panel.maps or None, combine=panel.combine, jobs=lists.jobs,
-            progress=advance, warn=False, **vars(significance), **lists.policies,
+        given = Experiment(known, runs, named, jobs=lists.jobs, progress=advance, warn=False, **lists.policies)
+        found = given.judges(
+            others, map=asked_judges.maps or None, combine=asked_judges.combine, **vars(significance)
         )  # fmt: skip
     drawn = {"seed": significance.seed, **({} if asked.draws is None else {"draws": asked.draws})}
     tables = {name: each for what in wanted for name, each in _tables(found, what, asked, drawn, of_group).items()}
@@ -245,7 +245,7 @@ def _tables(
 def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[str, Table]], strict: bool) -> None:
     """What was done, and what was left out."""
     if any(name in OF_LABELS for name in wanted):
-        warn(found.notes(), strict)
+        warn(found.notes, strict)
     if found.on_systems is not None:
         from calipers.cli.evaluate import note_undefined
 

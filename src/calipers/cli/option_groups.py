@@ -118,3 +118,33 @@ def names_of(kind: type | str) -> tuple[str, ...]:
     """Return the names of the fields of a class."""
     made: Any = library(kind) if isinstance(kind, str) else kind
     return getattr(made, "_names", None) or tuple(signature(made).parameters)  # a Record knows them itself
+
+
+class SeveralValues(GroupedHelp):
+    """A command with options that take several values: `--systems a b` is `--systems a --systems b`.
+
+    The values of such an option are all words up to the next option. Arguments therefore stand before it.
+    """
+
+    options_with_several_values: tuple[str, ...] = ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the name of the option before each of its values."""
+        spread: list[str] = []
+        option, values = None, 0
+        for word in args:
+            if word == option or word in self.options_with_several_values:
+                option, values = word, 0
+            elif word.startswith("-") and word != "-":
+                option = None
+            elif option is not None:
+                spread += [option] if values else []
+                values += 1
+            spread.append(word)
+        return super().parse_args(ctx, spread)
+
+
+def command_with_several_values(name: str, *options: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """Declare a command in which each of these options takes several values."""
+    kind = type("SeveralValuesOf", (SeveralValues,), {"options_with_several_values": options})
+    return click.command(name, cls=kind)

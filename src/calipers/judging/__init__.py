@@ -1,8 +1,10 @@
-"""Judging the judges: how people and language models agree, and what their disagreement does to systems."""
+"""Judges: agreement of people and language models, and effects of their disagreement on systems."""
 
 from calipers.lazy_names import lazy_names
 
 _HOMES = {
+    "judge_study": ("JudgeStudy", "judges"),
+    "judge_information": ("information_of_judges",),
     "score_repair": ("prediction_powered",),
 }
 __all__ = [name for names in _HOMES.values() for name in names]

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats
 from calipers.results.scores import order_of
 from calipers.results.tables import Cell, Table
@@ -166,23 +166,23 @@ class Confusion:
     queries: tuple[str, ...]  # that have labels of both
 
     @classmethod
-    def of(cls, panel: Panel, judge: str | int, *, square: bool = True) -> Confusion:
+    def of(cls, judge_table: JudgeTable, judge: str | int, *, square: bool = True) -> Confusion:
         """Of one judge; square: over the grades that either gives, otherwise each has its own."""
-        place = panel.place(judge)
-        chosen = np.flatnonzero(panel.common(place))
-        first, second = panel.grade[0, chosen], panel.grade[place, chosen]
+        place = judge_table.place(judge)
+        chosen = np.flatnonzero(judge_table.common(place))
+        first, second = judge_table.grade[0, chosen], judge_table.grade[place, chosen]
         rows, columns = np.unique(first), np.unique(second)
         if square:
             rows = columns = np.union1d(rows, columns)
-        asked, query = np.unique(panel.whole.pool.query[chosen], return_inverse=True)
+        asked, query = np.unique(judge_table.whole.pool.query[chosen], return_inverse=True)
         cell = (query * len(rows) + np.searchsorted(rows, first)) * len(columns) + np.searchsorted(columns, second)
         counts = np.bincount(cell, minlength=len(asked) * len(rows) * len(columns))
         return cls(
-            judge=panel.names[place],
+            judge=judge_table.names[place],
             rows=tuple(rows.tolist()),
             columns=tuple(columns.tolist()),
             by_query=counts.reshape(len(asked), len(rows), len(columns)).astype(np.float64),
-            queries=tuple(panel.queries[q] for q in asked.tolist()),
+            queries=tuple(judge_table.queries[q] for q in asked.tolist()),
         )
 
     @cached_property

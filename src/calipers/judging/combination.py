@@ -19,7 +19,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.judging.grade_scales import ADVICE, MOST_GRADES, on_one_scale
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats
 from calipers.results.tables import Cell, Table
 
@@ -148,28 +148,28 @@ def combination_name(name: str) -> str:
     return known
 
 
-def with_combined(panel: Panel, names: Any) -> Panel:
-    """The panel with further judges that combine all but the first."""
+def with_combined(judge_table: JudgeTable, names: Any) -> JudgeTable:
+    """The judge_table with further judges that combine all but the first."""
     wanted = [combination_name(name) for name in ([names] if isinstance(names, str) else names)]
-    labels = panel.grade[1:]
+    labels = judge_table.grade[1:]
     if wanted and len(labels) < 2:
         raise CalipersError("there is only one judge beside the human: nothing to combine")
     if wanted:
-        _refuse_mixed_scales(panel)
+        _refuse_mixed_scales(judge_table)
     for name in dict.fromkeys(wanted):
-        panel = panel.with_labels(name, COMBINATIONS[name](labels))
-    return panel
+        judge_table = judge_table.with_labels(name, COMBINATIONS[name](labels))
+    return judge_table
 
 
-def reliability(panel: Panel, judges: int) -> Table:
+def reliability(judge_table: JudgeTable, judges: int) -> Table:
     """judge, accuracy, and the probability that the judge gives each grade where it is the true one, by Dawid and
     Skene's EM over the first so many judges beside the human; nothing of the human's labels is used.
     """
-    found = dawid_skene(panel.grade[1 : judges + 1])
+    found = dawid_skene(judge_table.grade[1 : judges + 1])
     rows: list[tuple[Cell, ...]] = [
         (name, float(accuracy), *np.diag(matrix).tolist())
         for name, accuracy, matrix in zip(
-            panel.names[1 : judges + 1], found.accuracy.tolist(), found.confusion, strict=True
+            judge_table.names[1 : judges + 1], found.accuracy.tolist(), found.confusion, strict=True
         )
     ]
     columns = ("judge", "accuracy", *(f"right_at_{grade:g}" for grade in found.grades.tolist()))
@@ -181,12 +181,13 @@ def reliability(panel: Panel, judges: int) -> Table:
     return Table(columns, tuple(rows), about)
 
 
-def _refuse_mixed_scales(panel: Panel) -> None:
+def _refuse_mixed_scales(judge_table: JudgeTable) -> None:
     first = 1
-    for place in range(2, len(panel.names)):
-        if {first, place} <= panel.same or on_one_scale(panel.labels(first), panel.labels(place)):
+    for place in range(2, len(judge_table.names)):
+        if {first, place} <= judge_table.same or on_one_scale(judge_table.labels(first), judge_table.labels(place)):
             continue
         raise CalipersError(
-            f"judges on different scales cannot be combined: {panel.names[first]} has the grades {panel.scale(first)}, "
-            f"{panel.names[place]} {panel.scale(place)}; {ADVICE}"
+            f"judges on different scales cannot be combined: {judge_table.names[first]} has the grades "
+            f"{judge_table.scale(first)}, "
+            f"{judge_table.names[place]} {judge_table.scale(place)}; {ADVICE}"
         )

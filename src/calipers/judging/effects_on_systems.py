@@ -11,20 +11,17 @@ retrieval systems, SIGIR 2013 (information tau).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from calipers.collection.runs import RememberedRun, Run
-from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
-from calipers.evaluation.inputs import as_runs
+from calipers.evaluation.evaluation import Evaluation
 from calipers.information.tau import information_tau
 from calipers.judging.agreement import DRAWS, percentiles
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats, Ints
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
@@ -214,42 +211,27 @@ class Effects:
         return Table(columns, tuple(rows), about)
 
 
-def effects_of(
-    panel: Panel,
-    systems: RunsLike,
-    measures: Measures,
-    testing: Mapping[str, Any],
-    progress: Callable[[int], None] | None = None,
-    **policies: Unpack[Policies],
-) -> Effects:
-    """Score systems under the labels of every judge. Each system is read once."""
-    runs = remembered(systems)
+def effects_of(judge_table: JudgeTable, evaluation: Evaluation, testing: Mapping[str, Any]) -> Effects:
+    """Score the runs of a request under the labels of every judge. Each run is read once."""
     scores = []
-    for judge in range(len(panel.names)):
-        scores.append(scored(panel, judge, runs, measures, **policies))
-        if progress:
-            progress(1)
+    for judge in range(len(judge_table.names)):
+        scores.append(scored(judge_table, judge, evaluation))
+        if evaluation.progress:
+            evaluation.progress(1)
     if len(scores[0].systems) < 2:
         raise CalipersError(f"there is only one system ({scores[0].systems[0]}): nothing to order")
-    return Effects(panel.names, tuple(scores), dict(testing))
+    return Effects(judge_table.names, tuple(scores), dict(testing))
 
 
-def remembered(systems: RunsLike) -> list[Run]:
-    """Runs whose files are read once for all judges."""
-    return [each if isinstance(each, RememberedRun) else RememberedRun(each) for each in as_runs(systems)]
-
-
-def scored(
-    panel: Panel,
-    judge: str | int,
-    runs: Sequence[Run],
-    measures: Measures,
-    **policies: Unpack[Policies],
-) -> Scores:
-    """The scores under one judge's labels, on the queries that this judge judged."""
-    view = panel.view(judge)
-    partial: Policies = {**policies, "unmatched": "warn"}  # a judge may have labelled few of the documents
-    return evaluate(view.judgments, [view.run(run) for run in runs], measures, warn=False, **partial)
+def scored(judge_table: JudgeTable, judge: str | int, evaluation: Evaluation) -> Scores:
+    """Return the scores of the runs under one judge's labels, on the queries that this judge judged."""
+    view = judge_table.view(judge)
+    runs = tuple(view.run(run) for run in evaluation.runs)
+    # A judge may have labelled few of the documents, so that unmatched runs are no error here.
+    request = evaluation.changed(
+        judgments=view.judgments, runs=runs, unmatched="warn", progress=None, warn=False
+    )  # fmt: skip
+    return request.scores
 
 
 # -- pieces ------------------------------------------------------------------------------------------

@@ -22,7 +22,10 @@ from calipers.lists import Floats
 from calipers.record import Record
 
 SAME = "same"
-ADVICE = "bring them to one scale with --map, as 'human:>=2' (thresholds) or 'NAME:0=0,1=2' (a grade for each)"
+ADVICE = (
+    "bring them to one scale with a map, for example 'human:>=2' (thresholds) or 'NAME:0=0,1=2' (a grade for each), "
+    "or 'same' if equal grades mean the same"
+)
 STRAY = 0.01  # labels beyond the other's scale that are taken for slips
 MOST_GRADES = 64  # different grades, beyond which labels are scores rather than grades
 

@@ -11,16 +11,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import Run, RunView
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.collection.runs import RunView
+from calipers.evaluation.evaluation import Evaluation
 from calipers.judging.effects_on_systems import means
-from calipers.judging.panel import OneJudge, Panel
+from calipers.judging.judge_table import JudgeTable, OneJudge
 from calipers.metaevaluation.query_sets import only_documents
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Scores
@@ -43,45 +42,38 @@ class SeenByPeople(RunView):
         return only_documents(self.run.retrieved(judgments, depth, precision, jobs), self.people)
 
 
-def filled(panel: Panel, judge: str | int) -> OneJudge:
+def filled(judge_table: JudgeTable, judge: str | int) -> OneJudge:
     """The human's labels, and the judge's where the human gave none, on the queries of the human."""
-    place = panel.place(judge)
-    asked = panel.asked(0)[panel.whole.pool.query]
-    grade = np.where(panel.given[0], panel.grade[0], panel.grade[place])
-    chosen = panel.given[0] | (panel.given[place] & asked)
-    return OneJudge(panel.whole, chosen, f"human and {panel.names[place]}", grade)
+    place = judge_table.place(judge)
+    asked = judge_table.asked(0)[judge_table.whole.pool.query]
+    grade = np.where(judge_table.given[0], judge_table.grade[0], judge_table.grade[place])
+    chosen = judge_table.given[0] | (judge_table.given[place] & asked)
+    return OneJudge(judge_table.whole, chosen, f"human and {judge_table.names[place]}", grade)
 
 
-def filled_scores(
-    panel: Panel, judge: str | int, runs: Sequence[Run], measures: Measures, **policies: Unpack[Policies]
-) -> tuple[Scores, Scores]:
-    """The scores with the holes filled, and the part of them that rests on documents that people labelled."""
-    view = filled(panel, judge)
-    people = panel.given[0][view.chosen]
-    known, seen = view.judgments, [view.run(run) for run in runs]
-    whole = evaluate(known, seen, measures, warn=False, **policies)
-    partial: Policies = {**policies, "unmatched": "warn"}
-    return whole, evaluate(known, [SeenByPeople(run, people) for run in seen], measures, warn=False, **partial)
+def filled_scores(judge_table: JudgeTable, judge: str | int, evaluation: Evaluation) -> tuple[Scores, Scores]:
+    """Return the scores with filled holes, and the part of them that rests on documents that people labelled."""
+    view = filled(judge_table, judge)
+    people = judge_table.given[0][view.chosen]
+    seen = tuple(view.run(run) for run in evaluation.runs)
+    whole = evaluation.changed(judgments=view.judgments, runs=seen, progress=None, warn=False)
+    part = whole.changed(runs=tuple(SeenByPeople(run, people) for run in seen), unmatched="warn")
+    return whole.scores, part.scores
 
 
-def filled_table(
-    panel: Panel,
-    runs: Sequence[Run],
-    measures: Measures,
-    human: Scores,
-    judges: Sequence[str],
-    **policies: Unpack[Policies],
-) -> Table:
-    """One row per judge, measure and system: the score with the holes filled, what share of it rests on people and on
-    the judge, and the score from the human's labels alone.
+def filled_table(judge_table: JudgeTable, evaluation: Evaluation, human: Scores, judges: Sequence[str]) -> Table:
+    """Return one row per judge, measure and system.
+
+    A row has the score with filled holes, the shares of it that rest on people and on the judge, and the score from
+    the human's labels alone.
     """
     rows: list[tuple[Cell, ...]] = []
     alone = means(human)
     for judge in judges:
-        whole, part = filled_scores(panel, judge, runs, measures, **policies)
+        whole, part = filled_scores(judge_table, judge, evaluation)
         scores, ours = means(whole), means(replace(part, values=np.where(np.isnan(whole.values), np.nan, part.values)))
-        view = filled(panel, judge)
-        labels = int(panel.given[0].sum()), int((view.chosen & ~panel.given[0]).sum())
+        view = filled(judge_table, judge)
+        labels = int(judge_table.given[0].sum()), int((view.chosen & ~judge_table.given[0]).sum())
         for m, measure in enumerate(whole.measures):
             for s, system in enumerate(whole.systems):
                 score = float(scores[m, s])

@@ -28,7 +28,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation.inputs import as_judgments
 from calipers.information.rankings import MISSING, QueryRankings, Rankings
 from calipers.information.sign_patterns import check_number_of_lists, written
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.results.scores import order_of
@@ -69,7 +69,7 @@ class Knowledge:
 
 
 def knowledge_of(
-    panel: Panel,
+    judge_table: JudgeTable,
     runs: Sequence[Run],
     *,
     rel: float = 1.0,
@@ -78,15 +78,15 @@ def knowledge_of(
     progress: Callable[[int], None] | None = None,
     **how: Any,
 ) -> Knowledge:
-    """What each judge of a panel, the human included, knows of the order of each system's documents."""
-    check_number_of_lists(len(panel.names), "judges")
+    """What each judge of a judge_table, the human included, knows of the order of each system's documents."""
+    check_number_of_lists(len(judge_table.names), "judges")
     check_whole("draws", draws)
     check_seed(seed)
-    rankings = Rankings.of(panel.whole, runs, **how)
+    rankings = Rankings.of(judge_table.whole, runs, **how)
     bits, null, counted = [], [], 0
-    for draw, q in enumerate(order_of(panel.queries)):
-        name, span = panel.queries[q], panel.whole.rows_of(q)
-        labels = panel.grade[:, span]
+    for draw, q in enumerate(order_of(judge_table.queries)):
+        name, span = judge_table.queries[q], judge_table.whole.rows_of(q)
+        labels = judge_table.grade[:, span]
         labels = np.where(labels >= 0, labels, np.nan)  # a grade below 0 is none
         if np.isnan(labels).all(axis=1).any():
             continue  # a query that not all have judged
@@ -102,12 +102,12 @@ def knowledge_of(
     if not counted:
         raise CalipersError("no query of all judges has documents that one of them tells apart")
     return Knowledge(
-        judges=panel.names,
+        judges=judge_table.names,
         systems=rankings.systems,
         bits=np.mean(bits, axis=0),
         null=np.mean(null, axis=0),
         queries=counted,
-        skipped=len(panel.queries) - counted,
+        skipped=len(judge_table.queries) - counted,
         metadata={"draws": draws, "seed": seed, "queries": counted},
     )
 

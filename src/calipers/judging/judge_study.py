@@ -3,47 +3,44 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
 from calipers.checks import check_level, check_whole
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import Run
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.collection.runs import Run, remembered
+from calipers.collection.sources import JudgmentsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import Measures, Policies
+from calipers.evaluation.evaluation import Evaluation
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
 from calipers.judging.combination import reliability, with_combined
-from calipers.judging.effects_on_systems import Effects, effects_of, remembered, whole
+from calipers.judging.effects_on_systems import Effects, effects_of, whole
 from calipers.judging.grade_scales import ADVICE, Map
 from calipers.judging.hole_filling import filled_table
 from calipers.judging.judge_information import DRAWS as KNOWLEDGE_DRAWS
 from calipers.judging.judge_information import Knowledge, knowledge_of
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.judging.repaired_scores import corrected_differences, corrected_means
 from calipers.judging.robustness import DRAWS as LABEL_DRAWS
 from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
 from calipers.lists import Floats
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.plurals import counted
-from calipers.results.tables import Cell, Table
+from calipers.results.result import Result, Tables
+from calipers.results.tables import Cell, Table, as_number
 from calipers.stats.significance import SEED, Samples
 
 LEVEL = 0.95
-POLICIES = tuple(Policies.__annotations__)
 MEAN = "mean"  # the combination whose grades are rounded before they are compared one by one
 
 
 def judges(
-    human: JudgmentsLike,
+    evaluation: Evaluation,
     judges: JudgmentsLike | Iterable[JudgmentsLike] | Mapping[str, JudgmentsLike],
-    systems: RunsLike | None = None,
-    measures: Measures = DEFAULT_MEASURES,
     *,
     map: Map | None = None,
     combine: str | Iterable[str] = (),
@@ -52,23 +49,21 @@ def judges(
     alpha: float = 0.05,
     samples: Samples | None = None,
     seed: int = SEED,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
-    **policies: Unpack[Policies],
 ) -> JudgeStudy:
-    """How far judges agree with a human, and what their disagreement does to systems.
+    """Return how well judges agree with the judgments of an experiment, and what that does to its systems.
 
-    human: judgments, as `evaluate` takes them. judges: one or several of the same, or {name: judgments}; files go by
-        their names without the ending. systems, measures: as for `evaluate`; without systems only labels are compared.
-    map: how to bring grades to one scale (see `calipers.judging.grade_scales`), as "human:>=2", or {"human": ">=2"}.
-    combine: further judges made of all of these: `majority`, `mean`, `dawid-skene`.
-    test, correction, alpha, samples, seed: of the differences between systems, as for `compare`.
-    warn: give one CalipersWarning with the notes on the labels, and on the scores under the human's, as for `evaluate`.
-    policies: those of `evaluate`: like, ties, depth, condensed, empty, missing, degenerate, precision, jobs.
+    The judgments of the experiment are those of people. Without runs, only labels are compared.
 
+    judges: judgments, a list of them, or {name: judgments}. Files are named by their file name without the ending.
+    map: how to bring grades to one scale, for example "human:>=2" or {"human": ">=2"} (see
+        `calipers.judging.grade_scales`).
+    combine: further judges made of all judges: `majority`, `mean`, `dawid-skene`.
+    test, correction, alpha, samples, seed: how differences between systems are tested, as for `compare`.
+
+    >>> import calipers as cal
     >>> human = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 2, "e": 1}}
     >>> model = {"q1": {"a": 2, "b": 0, "c": 0}, "q2": {"a": 0, "d": 2}}
-    >>> found = judges(human, {"model": model})
+    >>> found = cal.Experiment(human, None, warn=False).judges({"model": model})
     >>> print(found.table())
     judge  labels  missing  agreement   kappa  kappa_linear  kappa_quadratic   alpha     bias
     -----  ------  -------  ---------  ------  ------------  ---------------  ------  -------
@@ -79,39 +74,71 @@ def judges(
            [1., 0., 0.],
            [0., 0., 2.]])
     """
-    if unknown := sorted(set(policies) - set(POLICIES)):
-        raise TypeError(f"judges() got an unexpected keyword argument '{unknown[0]}'")
-    panel = Panel.of(human, judges, map)
-    single = len(panel.judges)
-    panel = with_combined(panel, combine)
-    if systems is None:
-        found = JudgeStudy(panel, single, policies)
+    judge_table = JudgeTable.of(evaluation.judgments, judges, map)
+    single = len(judge_table.judges)
+    judge_table = with_combined(judge_table, combine)
+    request = evaluation.changed(runs=tuple(remembered(run) for run in evaluation.runs))
+    if not request.runs:
+        found = JudgeStudy(judge_table, single, request)
         found.refuse_other_scales()
-        warn_user(found.notes(), warn)
+        warn_user(found.notes, evaluation.warn)
         return found
     testing = {"test": test, "correction": correction, "alpha": alpha, "samples": samples, "seed": seed}
-    named = [name for name, _ in parse_all(measures)]
-    runs = remembered(systems)
-    effects = effects_of(panel, runs, named, testing, progress, **policies)
-    found = JudgeStudy(panel, single, policies, tuple(runs), effects)
-    if warn:
-        warn_user([*found.notes(), *effects.scores[0].notes, *effects.notes])
+    effects = effects_of(judge_table, request, testing)
+    found = JudgeStudy(judge_table, single, request, effects)
+    warn_user([*found.notes, *effects.scores[0].notes, *effects.notes], evaluation.warn)
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class JudgeStudy:
-    """Judges beside a human: tables of their agreement, and of what they do to systems."""
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgeStudy(Result):
+    """Agreement of judges with people, and effects of their disagreement on systems."""
 
-    panel: Panel
-    single: int  # judges that are no combinations of the others
-    policies: Mapping[str, Any] = field(default_factory=dict)  # those of `evaluate`
-    runs: tuple[Run, ...] = ()
+    judge_table: JudgeTable
+    single: int  # number of judges that are no combinations of other judges
+    evaluation: Evaluation
     on_systems: Effects | None = None
 
     @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs that are scored under the labels of every judge."""
+        return self.evaluation.runs
+
+    @property
+    def title(self) -> str:
+        """Judges and queries that were compared."""
+        size = f"{counted(len(self.judges), 'judge')}, {counted(len(self.judge_table.queries), 'query')}"
+        systems = "" if self.on_systems is None else f", {counted(len(self.effect.systems), 'system')}"
+        return f"Judges compared with people: {size}{systems}"
+
+    @property
+    def summary(self) -> str:
+        """The judge that agrees best with people, and the judge under which systems are ordered most alike."""
+        parts = []
+        known = {row[0]: as_number(row[5]) for row in self._agreement().rows if row[5] == row[5]}
+        if known:
+            best = max(known, key=lambda judge: known[judge])
+            parts.append(f"{best} agrees best with people (linearly weighted kappa {known[best]:.2f}).")
+        else:
+            parts.append("No judge gave grades on the scale of people, or kappa is undefined.")
+        if self.on_systems is not None:
+            measure = self.effect.measures[0]
+            taus = {row[0]: as_number(row[2]) for row in self.effects().rows if row[1] == measure and row[2] == row[2]}
+            if taus:
+                best = max(taus, key=lambda judge: taus[judge])
+                parts.append(f"Under {best}, the order of systems by {measure} is most like that under people's labels "
+                             f"(tau {taus[best]:.2f}).")  # fmt: skip
+        return " ".join(parts)
+
+    def tables(self) -> Tables:
+        """Return the tables by name: of labels, and of systems where there are runs."""
+        of_labels = {"agreement": self._agreement, "statistics": self.statistics}
+        of_systems = {} if self.on_systems is None else {"effects": self.effects, "ranks": self.ranks}
+        return Tables(of_labels | of_systems)
+
+    @property
     def judges(self) -> tuple[str, ...]:
-        return self.panel.judges
+        return self.judge_table.judges
 
     # -- agreement ---------------------------------------------------------------------------------
 
@@ -120,14 +147,14 @@ class JudgeStudy:
         """Of each judge on the human's scale: how often it gave each grade where the human gave each."""
         return {judge: Confusion.of(self._rounded(judge), judge) for judge in self.judges if self.comparable(judge)}
 
-    def _rounded(self, judge: str) -> Panel:
-        """The panel, the mean of judges on whole grades rounded to whole grades."""
-        panel, place = self.panel, self.panel.place(judge)
-        if place <= self.single or judge != MEAN or panel.scale(1).has_fractions:
-            return panel
-        grade = panel.grade.copy()
+    def _rounded(self, judge: str) -> JudgeTable:
+        """The judge_table, the mean of judges on whole grades rounded to whole grades."""
+        judge_table, place = self.judge_table, self.judge_table.place(judge)
+        if place <= self.single or judge != MEAN or judge_table.scale(1).has_fractions:
+            return judge_table
+        grade = judge_table.grade.copy()
         grade[place] = np.floor(grade[place] + 0.5)
-        return replace(panel, grade=grade)
+        return replace(judge_table, grade=grade)
 
     def comparable(self, judge: str) -> bool:
         """Whether the judge's grades are on the human's scale."""
@@ -137,9 +164,9 @@ class JudgeStudy:
         """Stop at judges whose grades are on another scale."""
         for judge in self.judges:
             if reason := self._rounded(judge).mismatch(judge):
-                raise CalipersError(f"{reason}; {ADVICE}, or say --map same")
+                raise CalipersError(f"{reason}; {ADVICE}")
 
-    def table(self) -> Table:
+    def _agreement(self) -> Table:
         """judge, labels (in common), missing, agreement, kappa, kappa_linear, kappa_quadratic, alpha, bias."""
         return self._labelled(COLUMNS)
 
@@ -151,7 +178,7 @@ class JudgeStudy:
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
             known = self.confusion[judge].statistics() if judge in self.confusion else {}
-            counts = int(self.panel.common(judge).sum()), self.panel.missing(judge)
+            counts = int(self.judge_table.common(judge).sum()), self.judge_table.missing(judge)
             rows.append((judge, *counts, *(known.get(name, math.nan) for name in names)))
         return Table(("judge", "labels", "missing", *names), tuple(rows))
 
@@ -189,10 +216,10 @@ class JudgeStudy:
 
         Judges on another scale than the human's, and combinations, are left out.
         """
-        chosen = [j for j in range(1, self.single + 1) if self.comparable(self.panel.names[j])]
+        chosen = [j for j in range(1, self.single + 1) if self.comparable(self.judge_table.names[j])]
         rows: list[tuple[Cell, ...]] = []
         for name, places in (("human and judges", [0, *chosen]), ("judges", chosen)):
-            labels = self.panel.grade[places]
+            labels = self.judge_table.grade[places]
             rows.append((name, len(places), *(krippendorff_alpha(labels, level) for level in LEVELS)))
         return Table(("raters", "judges", *LEVELS), tuple(rows))
 
@@ -200,7 +227,7 @@ class JudgeStudy:
         """judge, accuracy, and how often it is right at each grade, by Dawid and Skene's EM: without human labels."""
         if self.single < 2:
             raise CalipersError("there is only one judge beside the human: reliabilities need several")
-        return reliability(self.panel, self.single)
+        return reliability(self.judge_table, self.single)
 
     # -- systems -----------------------------------------------------------------------------------
 
@@ -261,13 +288,11 @@ class JudgeStudy:
 
         judge, measure, system, score, human_share, judge_share, human_only, labels_human, labels_judge.
         """
-        return filled_table(
-            self.panel, self.runs, list(self.effect.measures), self.effect.scores[0], self.judges, **self.policies
-        )
+        return filled_table(self.judge_table, self.evaluation, self.effect.scores[0], self.judges)
 
     def ranked(self, judge: str) -> Ranked:
         """What the systems retrieved of the documents that a judge labelled, to try other labels on."""
-        return Ranked.of(self.panel, judge, self.runs, self.effect.systems, self.policies)
+        return Ranked.of(self.judge_table, judge, self.evaluation, self.effect.systems)
 
     def turns(self, judge: str, measure: str, pairs: Iterable[tuple[str, str]] | None = None) -> list[Turn]:
         """The fewest labels that turn the order of two systems: of these pairs, or of neighbours in the order."""
@@ -278,7 +303,7 @@ class JudgeStudy:
             chosen = list(pairwise(np.argsort(-mean, kind="stable").tolist()))
         else:
             chosen = [(_system(place, a), _system(place, b)) for a, b in pairs]
-        grades = self.panel.scale(judge).grades
+        grades = self.judge_table.scale(judge).grades
         return [fewest_labels(ranked, measure, a, b, np.array(grades)) for a, b in chosen]
 
     def robustness(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
@@ -298,7 +323,7 @@ class JudgeStudy:
         wanted = None if pairs is None else list(pairs)
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
-            known = self.panel.judgments(judge)
+            known = self.judge_table.judgments(judge)
             for measure in self.effect.measures:
                 for turn in self.turns(judge, measure, wanted):
                     changed = zip([] if turn.rows is None else turn.rows.tolist(), turn.grades.tolist(), strict=True)
@@ -317,7 +342,7 @@ class JudgeStudy:
         """
         check_whole("draws", draws)
         name = self.effect.measures[0] if measure is None else measure
-        return survival(self.panel, self.ranked(judge), judge, name, draws, seed)
+        return survival(self.judge_table, self.ranked(judge), judge, name, draws, seed)
 
     def chances(self, draws: int = LABEL_DRAWS, seed: int = SEED) -> Table:
         """judge, measure, system_a, system_b, difference, chance: of each pair, the better one by the judge's labels
@@ -340,17 +365,21 @@ class JudgeStudy:
         """What each judge knows of the order of the systems' documents, and all together, in bits, beside chance."""
         if not self.runs:
             raise CalipersError("no systems were given: there is nothing to know of")
-        panel = self.panel
-        alone = replace(panel, names=panel.names[: self.single + 1], grade=panel.grade[: self.single + 1])
-        how = {name: self.policies[name] for name in ("ties", "depth", "jobs") if self.policies.get(name) is not None}
+        judge_table = self.judge_table
+        alone = replace(
+            judge_table, names=judge_table.names[: self.single + 1], grade=judge_table.grade[: self.single + 1]
+        )
+        options = self.evaluation.options
+        how: dict[str, Any] = {"ties": options.ties, "depth": options.depth, "jobs": self.evaluation.jobs}
         return knowledge_of(alone, self.runs, draws=draws, seed=seed, **how)
 
     # -- what to say -------------------------------------------------------------------------------
 
-    def notes(self) -> list[str]:
-        """What a reader of the tables should know: labels left out, grades used once, scales that differ."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to know about the labels: for example, labels that were left out and scales that differ."""
         said = []
-        for name, count in zip(self.panel.names, self.panel.repeated, strict=False):
+        for name, count in zip(self.judge_table.names, self.judge_table.repeated, strict=False):
             if count:
                 said.append(f"{name}: {_count(count, 'label')} given twice, with the same grade; counted once")
         apart = [judge for judge in self.judges if not self.comparable(judge)]
@@ -371,47 +400,32 @@ class JudgeStudy:
                 who, grade = ("the judge", confusion.columns[theirs[0]]) if len(theirs) == 1 else (
                     "the human", confusion.rows[human[0]])  # fmt: skip
                 said.append(f"{judge}: {who} gave one grade only ({grade:g}), so kappa is 0 whatever the other says")
-            strays = sorted(set(self.panel.scale(judge).grades) - set(self.panel.scale(0).grades))
+            strays = sorted(set(self.judge_table.scale(judge).grades) - set(self.judge_table.scale(0).grades))
             if strays and judge != MEAN:
-                count = int(np.isin(self.panel.labels(judge), strays).sum())
+                count = int(np.isin(self.judge_table.labels(judge), strays).sum())
                 grades = ", ".join(f"{grade:g}" for grade in strays)
                 said.append(f"{judge}: {_count(count, 'label')} of a grade that the human never gave ({grades})")
-        if MEAN in self.judges[self.single :] and not self.panel.scale(1).has_fractions:
+        if MEAN in self.judges[self.single :] and not self.judge_table.scale(1).has_fractions:
             said.append(f"{MEAN}: rounded to whole grades for the agreement, not for the systems")
-        lacking = [judge for judge in self.judges if self.panel.missing(judge)]
+        lacking = [judge for judge in self.judges if self.judge_table.missing(judge)]
         if lacking:
-            most = max(lacking, key=self.panel.missing)
+            most = max(lacking, key=self.judge_table.missing)
             said.append(
                 f"{_count(len(lacking), 'judge')} of {len(self.judges)} "
                 f"{'lacks' if len(lacking) == 1 else 'lack'} labels of the human "
-                f"(at most {self.panel.missing(most)}, {most}); labels in common are compared"
+                f"(at most {self.judge_table.missing(most)}, {most}); labels in common are compared"
             )
-        extra = [judge for judge in self.judges[: self.single] if self.panel.extra(judge)]
+        extra = [judge for judge in self.judges[: self.single] if self.judge_table.extra(judge)]
         if extra:
-            most = max(extra, key=self.panel.extra)
+            most = max(extra, key=self.judge_table.extra)
             said.append(
                 f"{_count(len(extra), 'judge')} labelled documents that the human did not "
-                f"(at most {self.panel.extra(most)}, {most}); they are not in the agreement"
+                f"(at most {self.judge_table.extra(most)}, {most}); they are not in the agreement"
             )
-        return said
-
-    def to_csv(self) -> str:
-        return (self.effects() if self.on_systems else self.table()).to_csv()
-
-    def to_pandas(self) -> Any:
-        return (self.effects() if self.on_systems else self.table()).to_pandas()
-
-    def __repr__(self) -> str:
-        size = f"{counted(len(self.judges), 'judge')}, {counted(len(self.panel.queries), 'query')}"
-        parts = [f"<JudgeStudy: {size}>", str(self.table())]
-        return "\n".join([*parts, *([str(self.effects())] if self.on_systems else [])])
-
-    def _repr_html_(self) -> str:
-        tables = [self.table(), *([self.effects()] if self.on_systems else [])]
-        return "".join(table._repr_html_() for table in tables)
+        return tuple(said)
 
     def _labels(self, judge: str) -> int:
-        return int(self.panel.given[self.panel.place(judge)].sum())
+        return int(self.judge_table.given[self.judge_table.place(judge)].sum())
 
 
 def _label(known: Judgments, row: int) -> tuple[str, str, float]:

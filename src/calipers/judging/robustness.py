@@ -13,18 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import Run
 from calipers.errors import CalipersError
+from calipers.evaluation.evaluation import Evaluation
 from calipers.evaluation.inputs import in_batches
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import score_lists
 from calipers.judging.agreement import Confusion
-from calipers.judging.panel import Panel
+from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms.linear import Linear, linear_over_constant
 from calipers.measures.grammar import parse_all
@@ -49,16 +48,13 @@ class Ranked:
     options: ScoringOptions
 
     @classmethod
-    def of(
-        cls, panel: Panel, judge: str | int, runs: Sequence[Run], systems: Sequence[str], policies: Mapping[str, Any]
-    ) -> Ranked:
-        """What the runs retrieved of the documents that a judge labelled; policies are those of `evaluate`."""
-        view = panel.view(judge)
-        options = ScoringOptions(**{name: policies[name] for name in ScoringOptions._names if name in policies})
+    def of(cls, judge_table: JudgeTable, judge: str | int, evaluation: Evaluation, systems: Sequence[str]) -> Ranked:
+        """Return what the runs of a request retrieved of the documents that a judge labelled."""
+        view, options = judge_table.view(judge), evaluation.options
         if options.missing == "skip":
             raise CalipersError("labels are not changed where queries that a run lacks are skipped: count them as 0")
-        known, seen = view.judgments, [view.run(run) for run in runs]
-        batches = in_batches(seen, known, options.depth or 0, options.precision, policies.get("jobs"))
+        known, seen = view.judgments, [view.run(run) for run in evaluation.runs]
+        batches = in_batches(seen, known, options.depth or 0, options.precision, evaluation.jobs)
         return cls(
             judgments=options.like.judgments(known),
             systems=tuple(systems),
@@ -243,23 +239,25 @@ def _with_one_change(
 # -- random errors -----------------------------------------------------------------------------------
 
 
-def drawn_labels(panel: Panel, judge: str | int, draws: int = DRAWS, seed: int = SEED) -> Floats:
+def drawn_labels(judge_table: JudgeTable, judge: str | int, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """[draw, label]: what the human could have said of each document that the judge labelled.
 
     Drawn from the human's grades where this judge gave the same label; from all of them where it never did so on a
     document of the human's.
     """
-    found = Confusion.of(panel, judge, square=False)
+    found = Confusion.of(judge_table, judge, square=False)
     share = np.vstack([found.counts.T, found.counts.sum(axis=1)])  # the last line: whatever the label
     below = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)[:, :-1]
-    labels = panel.labels(judge)
+    labels = judge_table.labels(judge)
     place = np.minimum(np.searchsorted(found.columns, labels), len(found.columns) - 1)
     line = np.where(np.array(found.columns)[place] == labels, place, len(found.columns))
-    given = np.zeros(len(panel.whole), np.int64)
-    given[panel.given[panel.place(judge)]] = np.arange(len(labels))
-    rows = panel.whole.rows_by_name
+    given = np.zeros(len(judge_table.whole), np.int64)
+    given[judge_table.given[judge_table.place(judge)]] = np.arange(len(labels))
+    rows = judge_table.whole.rows_by_name
     random = np.empty((draws, len(labels)))
-    random[:, given[rows[panel.given[panel.place(judge)][rows]]]] = np.random.default_rng(seed).random(random.shape)
+    random[:, given[rows[judge_table.given[judge_table.place(judge)][rows]]]] = np.random.default_rng(seed).random(
+        random.shape
+    )
     drawn = np.zeros(random.shape, np.int64)
     for step in range(below.shape[1]):
         drawn += random >= below[line, step]
@@ -267,7 +265,7 @@ def drawn_labels(panel: Panel, judge: str | int, draws: int = DRAWS, seed: int =
 
 
 def survival(
-    panel: Panel, ranked: Ranked, judge: str | int, measure: str, draws: int = DRAWS, seed: int = SEED
+    judge_table: JudgeTable, ranked: Ranked, judge: str | int, measure: str, draws: int = DRAWS, seed: int = SEED
 ) -> tuple[Floats, Floats]:
     """The mean of each system under the judge's labels, and [A, B]: the chance that A beats B under drawn ones.
 
@@ -277,7 +275,7 @@ def survival(
     ((_, parsed),) = parse_all(measure, ranked.options.measure_defaults)
     before = ranked.means(ranked.bound(measure), lists)
     chance = np.zeros((len(before), len(before)))
-    for grade in drawn_labels(panel, judge, draws, seed):
+    for grade in drawn_labels(judge_table, judge, draws, seed):
         pool = Pool(ranked.judgments.pool.offsets, grade)
         mean = ranked.means(parsed.bind(pool), replace(lists, pool=pool, memo={}))
         chance += (mean[:, None] > mean) + (mean[:, None] == mean) / 2

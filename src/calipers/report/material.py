@@ -376,11 +376,10 @@ class Material(ScoredMaterial):
         from calipers.judging.judge_study import judges
 
         c = self.choices
+        asked = self.experiment.changed(progress=None, warn=False)
         return judges(
-            self.judgments, self.judges, self.experiment.runs, self.scores.measures,
-            test=c.test, correction=c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False,
-            **self._policies,
-        )  # fmt: skip
+            asked, self.judges, test=c.test, correction=c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed
+        )
 
     @property
     def _policies(self) -> dict[str, Any]:

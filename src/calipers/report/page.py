@@ -17,7 +17,7 @@ from calipers.checks import Samples
 from calipers.errors import CalipersError, warn_user
 from calipers.extras import load
 from calipers.file_endings import refuse_foreign
-from calipers.judging.panel import named_judgments
+from calipers.judging.judge_table import named_judgments
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data

@@ -30,7 +30,7 @@ def section(material: Material, detail: Detail) -> Section:
         values={
             "agreement": _agreement(study),
             "effects": _grid("judge-effects", effects, "judges and measures"),
-            "notes": study.notes(),
+            "notes": list(study.notes),
         },
         charts=charts,
         findings={str(measure): (f"{tau:.4f}", f"Kendall's tau between the orders of systems under {judge} and here")},

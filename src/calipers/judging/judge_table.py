@@ -33,7 +33,7 @@ _ENDING = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]*$")
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class JudgeTable:
     """The labels of some judges; the first is the one whom the others are compared with."""
 
     names: tuple[str, ...]
@@ -43,7 +43,7 @@ class Panel:
     repeated: tuple[int, ...] = ()  # labels of each that were given twice
 
     @classmethod
-    def of(cls, human: Any, judges: Any, map: Map | None = None) -> Panel:
+    def of(cls, human: Any, judges: Any, map: Map | None = None) -> JudgeTable:
         """Read judgments, and bring their labels side by side."""
         reference = as_judgments(human)
         others = named_judgments(judges)
@@ -137,7 +137,7 @@ class Panel:
         place = self.place(judge)
         return OneJudge(self.whole, self.given[place], self.names[place], self.grade[place])
 
-    def with_labels(self, name: str, grade: Floats) -> Panel:
+    def with_labels(self, name: str, grade: Floats) -> JudgeTable:
         """With one more judge."""
         if name in self.names:
             raise CalipersError(f"there is a judge called '{name}' already")
