@@ -14,6 +14,7 @@ _HOMES = {
     "text_files": ("as_collection", "parallel_texts"),
     "answer_measures": ("citation_support", "exact_match", "nugget_recall", "token_f1"),
     "answer_retrieval": ("retrieval_scores",),
+    "answer_judges": ("JudgesOfAnswers", "judges"),
     "answer_judgments": ("AnswerJudgments", "Citation", "Nugget", "Statement"),
     "options": ("CHANCES", "TextOptions", "UPPER"),
     "scoring": ("bounded",),

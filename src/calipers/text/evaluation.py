@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from calipers.changes.difference import Difference
     from calipers.changes.gate import Check
     from calipers.stats.comparison import Comparison
+    from calipers.text.answer_judges import JudgesOfAnswers
     from calipers.text.human_agreement import HumanCorrelation
     from calipers.text.meta_evaluation import TextMetaEvaluation
 
@@ -316,6 +317,12 @@ class Evaluation:
         from calipers.text.meta_evaluation import TextMetaEvaluation
 
         return TextMetaEvaluation.of(self.scores, self.human(human), **choices)
+
+    def judges(self, judges: Mapping[str, TextsLike] | TextsLike, **choices: Any) -> JudgesOfAnswers:
+        """Compare the nuggets and citations of these answers with those of judges. See `calipers.text.judges`."""
+        from calipers.text.answer_judges import judges as judges_of_answers
+
+        return judges_of_answers(self.collection, judges, **choices)
 
     def report(self, output: str = "texts.html", **choices: Any) -> Any:
         """Write one HTML page about the texts. See `calipers.text.write_text_report`."""
