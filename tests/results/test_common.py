@@ -23,12 +23,31 @@ def scores() -> cal.Scores:
     return cal.evaluate(QRELS, RUNS, "AP RR", warn=False)
 
 
+ANSWERS = [
+    {
+        "id": f"q{query}", "system": system, "answer": answer, "references": ["in Ulm"],
+        "human": {"use": use + query % 2},
+        "nuggets": [{"text": "Ulm", "importance": "vital", "assignment": ("support", "not_support")[query % 2]}],
+    }
+    for query in range(3)
+    for system, answer, use in (("a", "in Ulm", 4), ("b", "Ulm", 2), ("c", "Bern", 1))
+]  # fmt: skip
+
+
+def texts() -> cal.text.Evaluation:
+    return cal.text.Evaluation(ANSWERS, "F1 EM")
+
+
 EXAMPLES: dict[str, Callable[[], Result]] = {
     "Inspection": lambda: cal.Experiment(QRELS, RUNS, "AP").inspect(),
     "Scores": scores,
     "Comparison": lambda: cal.compare(scores(), warn=False),
     "NonInferiority": lambda: cal.non_inferiority(scores(), "new", "old", 0.1),
     "SampleSizePlan": lambda: cal.plan(scores(), 0.1),
+    "HumanCorrelation": lambda: texts().correlate(samples=20),
+    "TextMetaEvaluation": lambda: texts().meta(samples=20),
+    "WinLostTie": lambda: cal.text.win_lost_tie(texts().scores, "EM", "F1", [cal.text.Preference("q0", "a", "b", "a")]),
+    "JudgesOfAnswers": lambda: texts().judges({"llm": ANSWERS}, draws=20),
     "Audit": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(),
     "MatchingConventions": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(number=0.75),
     "Explanation": lambda: cal.explain(cal.Experiment(QRELS, RUNS, "AP nDCG@10"), "q1"),

@@ -415,10 +415,10 @@ def test_algorithm_2_and_profiles(encoder: Encoder, few: TextCollection) -> None
     assert (np.diff(found.difference[order]) >= 0).all()
     first, last = found.ends(2)
     assert (first.tolist(), last.tolist()) == (order[:2].tolist(), order[-2:].tolist())
-    table = found.table(top=2)
+    table = found.ordered(top=2)
     assert table["place"] == [1, 2, 7, 8]
     assert table.columns[-1] == "deviation"
-    assert found.table("deviation")["deviation"] == sorted(found.deviation, reverse=True)
+    assert found.ordered("deviation")["deviation"] == sorted(found.deviation, reverse=True)
     with pytest.raises(CalipersError, match="there are 8 documents, not 9"):
         found.ends(9)
     with pytest.raises(CalipersError, match="most and least similar tokens"):

@@ -19,7 +19,6 @@ from calipers.errors import CalipersError
 from calipers.metaevaluation.power import discriminative_power
 from calipers.text import (
     Evaluation,
-    TextMetaEvaluation,
     as_collection,
     human_correlation,
     pairwise_accuracy,
@@ -27,6 +26,7 @@ from calipers.text import (
     soft_pairwise_accuracy,
     williams,
 )
+from calipers.text import meta as meta_evaluation
 from calipers.text.human_agreement import drawn_documents, interval
 from calipers.text.measure_tests import AGREEMENTS, EXCHANGES, agreement_of, williams_test
 from calipers.text.tie_calibration import accuracies_under, soft_accuracies_under
@@ -283,7 +283,7 @@ def test_the_table_of_the_manual(data: Path) -> None:
     given = as_collection(data / "summaries/SummEval.json.xz")
     names = ["ROUGE-1", "ROUGE-2", "ROUGE-L", "V2(ROUGE-1)"]
     found = Evaluation(given, names)
-    meta = TextMetaEvaluation.of(found.scores, {"relevance": given.judgments("relevance")})
+    meta = meta_evaluation(found.scores, {"relevance": given.judgments("relevance")})
     agreement = {(row[0], row[2]): row for row in meta.agreement(["system", "summary"]).rows}
     columns = meta.agreement(["system"]).columns
     accuracy, soft = columns.index("accuracy"), columns.index("soft accuracy")
@@ -322,7 +322,7 @@ def test_meta_command(tmp_path: Path) -> None:
     assert "95%, from 40 resamples of document sets, each with an epsilon of its own" in shown.stderr
     assert "6 tests of pearson at the level system, corrected together by Holm" in shown.stderr
     given = as_collection(file)
-    meta = TextMetaEvaluation.of(
+    meta = meta_evaluation(
         Evaluation(given, "ROUGE-1 ROUGE-2 V2(ROUGE-L)").scores,
         {aspect: given.judgments(aspect) for aspect in ("coherence", "relevance")}, samples=50,
     )  # fmt: skip

@@ -25,7 +25,7 @@ from calipers.cli.text_options import (
     texts_and_measures,
 )
 from calipers.errors import CalipersError
-from calipers.plurals import counted, verb
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.text.evaluation import Evaluation
@@ -176,7 +176,7 @@ def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str |
         aspects, levels=levels, coefficients=coefficients, samples=samples, confidence=people.confidence,
         seed=seed,
     )  # fmt: skip
-    for sentence in evaluation.human_notes(aspects):
+    for sentence in correlation.notes:
         note(sentence)
     if evaluation.cannot_reorder and "summary" in levels:
         note(f"tau-b and rho of V1 and V2 at the summary level are those of {', '.join(evaluation.cannot_reorder)}")
@@ -209,9 +209,8 @@ def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
     for base, new in pairs:
         result = win_lost_tie(found.scores, base, new, given)
         shown[new] = (f"{new} against {base}", result.table())
-    if result.undecided:
-        items = counted(result.undecided, "item")
-        note(f"{items} on which people prefer neither text {verb(result.undecided, 'is', 'are')} left out")
+    for sentence in result.notes:
+        note(sentence)
     return shown
 
 
@@ -257,14 +256,11 @@ def documents(
         f"{counted(len(found.documents), 'document')}, {found.encoder}, expected summaries of "
         f"{_range(found.k.tolist())} tokens"
     )
-    if found.cut:
-        sources = counted(found.cut, "source")
-        note(
-            f"{sources} {verb(found.cut, 'is', 'are')} cut to the {matcher.encoder.longest} tokens that the model reads"
-        )
+    for sentence in found.notes:
+        note(sentence)
     size = min(20 if top is None else top, max(1, len(found.documents) // 2))
     draw(plot, lambda _: charts.profile_chart(found, size))
-    output.write(found.table(by, top))
+    output.write(found.ordered(by, top))
 
 
 def _range(values: Sequence[int]) -> str:

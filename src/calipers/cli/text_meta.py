@@ -15,7 +15,6 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.results.scores import Scores
     from calipers.results.tables import Table
     from calipers.text.collection import TextCollection
 
@@ -93,7 +92,6 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     """
     from calipers.text.human_agreement import LEVELS
     from calipers.text.measure_tests import check_agreement
-    from calipers.text.meta_evaluation import TextMetaEvaluation
 
     level = choices.level or "system"
     check_agreement(level, choices.agreement)
@@ -103,12 +101,11 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     aspects = words(choices.human) if choices.human else list(collection.human)
     if not aspects and {*shown} & {*OF_PEOPLE}:
         raise CalipersError("has no human scores; --table power needs none", file=collection.name)
-    for sentence in evaluation.human_notes(aspects) if aspects else ():
-        note(sentence)
-    judged = {aspect: collection.judgments(aspect) for aspect in aspects}
-    meta = TextMetaEvaluation.of(
-        evaluation.scores, judged, samples=choices.samples, seed=seed, resamples=choices.resamples
+    meta = evaluation.meta(
+        aspects or None, samples=choices.samples, seed=seed, resamples=choices.resamples, alpha=choices.alpha
     )
+    for sentence in meta.notes:
+        note(sentence)
     unit = collection.kind.unit
     note(f"{counted(len(collection.systems), 'system')}, {counted(len(collection.ids), unit)}, seed {seed}")
     tables: dict[str, tuple[str, Table]] = {}
@@ -122,19 +119,14 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
         elif name == "tests":
             if len(meta.measures) < 2 and choices.tables is None:
                 continue
-            tested = meta.tests(level, choices.agreement, exchange=choices.exchange, alpha=choices.alpha)
-            tables[name] = (TABLES[name], tested)
+            tested = meta.tests(level, choices.agreement, exchange=choices.exchange)
+            own = len(tested.notes) - bool(tested.marks)  # notes that say which test to believe
+            tables[name] = (TABLES[name], tested.changed(notes=tested.notes[: len(tested.notes) - own]))
             tests = counted(len(tested.rows), "test")
             note(f"{tests} of {choices.agreement} at the level {level}, corrected together by Holm")
             for sentence in tested.notes[bool(tested.marks) :]:
                 note(sentence)
         else:
-            tables[name] = (TABLES[name], _power(evaluation.scores, choices.alpha))
+            note(f"discriminative power: paired t tests at alpha {choices.alpha:g}, without correction")
+            tables[name] = (TABLES[name], meta.power())
     output.write_several(tables)
-
-
-def _power(scores: Scores, alpha: float) -> Table:
-    from calipers.metaevaluation.power import discriminative_power
-
-    note(f"discriminative power: paired t tests at alpha {alpha:g}, without correction")
-    return discriminative_power(scores, "t", alpha).table()

@@ -37,7 +37,7 @@ _HOMES = {
     ),
     "tie_calibration": ("PairwiseAccuracy", "pairwise_accuracy", "soft_pairwise_accuracy"),
     "measure_tests": ("MeasureTest", "permutation_test", "williams", "williams_test"),
-    "meta_evaluation": ("TextMetaEvaluation",),
+    "meta_evaluation": ("TextMetaEvaluation", "meta"),
     "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
     "report_page": ("write_text_report",),
     "bounded_scores": ("Progress",),

@@ -310,13 +310,19 @@ class Evaluation:
         from calipers.text.human_agreement import human_correlation
 
         bases = {name: base for name in self.scores.measures if (base := self.base_of(name)) is not None}
-        return human_correlation(self.scores, self.human(human), bases=bases, **choices)
+        notes = self.human_notes(human)
+        return human_correlation(self.scores, self.human(human), bases=bases, notes=notes, **choices)
 
     def meta(self, human: Sequence[str] | None = None, **choices: Any) -> TextMetaEvaluation:
-        """Compare measures by their agreement with people. See `calipers.text.TextMetaEvaluation`."""
-        from calipers.text.meta_evaluation import TextMetaEvaluation
+        """Compare measures by their agreement with people. See `calipers.text.meta`.
 
-        return TextMetaEvaluation.of(self.scores, self.human(human), **choices)
+        Without human scores, the result has only the table `power`.
+        """
+        from calipers.text.meta_evaluation import meta
+
+        if human is None and not self.collection.human:
+            return meta(self.scores, {}, **choices)
+        return meta(self.scores, self.human(human), notes=self.human_notes(human), **choices)
 
     def judges(self, judges: Mapping[str, TextsLike] | TextsLike, **choices: Any) -> JudgesOfAnswers:
         """Compare the nuggets and citations of these answers with those of judges. See `calipers.text.judges`."""

@@ -22,6 +22,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import SEED
 from calipers.metaevaluation.distance import percentage_absolute_increase
+from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores, order_of
 from calipers.results.tables import Cell, Table
 
@@ -47,15 +49,41 @@ class Agreement:
     increase: float  # PAI over the measure that this one is made of; NaN where it is made of none
 
 
-@dataclass(frozen=True, eq=False)
-class HumanCorrelation:
-    """Correlations of all measures, and the settings of the bootstrap."""
+@dataclass(frozen=True, eq=False, repr=False)
+class HumanCorrelation(Result):
+    """Correlations of all measures with people, and the settings of the bootstrap."""
 
     found: tuple[Agreement, ...]
     documents: int
     systems: int
     samples: int
     seed: int
+    about: tuple[str, ...] = ()  # notes, for example about missing human scores
+
+    @property
+    def title(self) -> str:
+        drawn = f", intervals from {counted(self.samples, 'resample')} of documents" if self.samples else ""
+        return f"agreement with people over {counted(self.systems, 'system')} and {self.documents:,} documents{drawn}"
+
+    @property
+    def summary(self) -> str:
+        defined = [each for each in self.found if not np.isnan(each.value)]
+        if not defined:
+            return "No correlation with people is defined."
+        level, coefficient = defined[0].level, defined[0].coefficient
+        best = max((e for e in defined if (e.level, e.coefficient) == (level, coefficient)), key=lambda e: e.value)
+        ends = "" if np.isnan(best.low) else f" [{best.low:.3f}, {best.high:.3f}]"
+        return (
+            f"{best.measure} has the highest {coefficient} with people at the level {level}: {best.value:.3f}{ends}, "
+            f"for {best.aspect}."
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.about
+
+    def tables(self) -> Mapping[str, Table]:
+        return Tables({"correlations": self._correlations})
 
     def value(self, measure: str, aspect: str, level: str = "system", coefficient: str = "tau-b") -> float:
         for each in self.found:
@@ -63,7 +91,7 @@ class HumanCorrelation:
                 return each.value
         raise CalipersError(f"no {coefficient} of {measure} with {aspect} at the level {level}")
 
-    def table(self) -> Table:
+    def _correlations(self) -> Table:
         """Return a table with one row per correlation."""
         rows: list[tuple[Cell, ...]] = [
             (f.measure, f.aspect, f.level, f.coefficient, f.value, f.low, f.high, f.units, f.increase)
@@ -113,10 +141,12 @@ def human_correlation(
     samples: int = SAMPLES,
     confidence: float = 0.95,
     seed: int = SEED,
+    notes: Sequence[str] = (),
 ) -> HumanCorrelation:
     """Correlate each measure with each aspect of human judgment ([system, document] each).
 
-    `bases` names, for a normalised measure, the one that its increase (PAI) is over.
+    bases: for a normalised measure, the name of the measure that its increase (PAI) refers to. notes: what to say about
+    the data, for example missing human scores.
 
     >>> from calipers import as_scores
     >>> scores = as_scores([[0.1, 0.3], [0.2, 0.1], [0.4, 0.6]], measure="ROUGE-1")
@@ -142,7 +172,7 @@ def human_correlation(
                     base = values.get(((bases or {}).get(name, ""), aspect, level, coefficient), np.nan)
                     increase = float(percentage_absolute_increase(value, base))
                     found.append(Agreement(name, aspect, level, coefficient, value, low, high, units, increase))
-    return HumanCorrelation(tuple(found), documents, len(scores.systems), samples, seed)
+    return HumanCorrelation(tuple(found), documents, len(scores.systems), samples, seed, tuple(notes))
 
 
 def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence: float) -> None:
@@ -175,9 +205,9 @@ def both_defined(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 def _system_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
     there = (~np.isnan(x)).astype(np.float64)
-    counted = weights @ there.T
+    total = weights @ there.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = [np.round(weights @ np.nan_to_num(each).T / counted, DIGITS) for each in (x, y)]
+        means = [np.round(weights @ np.nan_to_num(each).T / total, DIGITS) for each in (x, y)]
     return by_row(means[0], means[1], coefficient), int(there.any(axis=1).sum())
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
+from calipers.metaevaluation.power import discriminative_power
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.correction import CORRECTIONS, correction_name
@@ -32,40 +35,63 @@ BELIEVE = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class TextMetaEvaluation:
-    """Scores for which higher is better, and human scores of the same texts."""
+@dataclass(frozen=True, eq=False, repr=False)
+class TextMetaEvaluation(Result):
+    """How well measures of texts agree with people, and which measures agree better."""
 
-    measures: tuple[str, ...]
-    values: Floats  # [measure, system, document]
-    human: Mapping[str, Floats]  # by aspect: [system, document]
+    scores: Scores
+    human: Mapping[str, Floats]  # by aspect: [system, document]; may be empty
     samples: int = SAMPLES  # of permutation tests
     seed: int = SEED
     resamples: int = 0  # of documents, for intervals of accuracies; 0 for none
+    alpha: float = 0.05
+    about: tuple[str, ...] = ()  # notes, for example about missing human scores
 
-    @classmethod
-    def of(
-        cls,
-        scores: Scores,
-        human: Mapping[str, Floats],
-        *,
-        samples: int = SAMPLES,
-        seed: int = SEED,
-        resamples: int = 0,
-    ) -> TextMetaEvaluation:
-        """Build a meta-evaluation from scores and human judgments by aspect. Signs of errors such as TER are flipped.
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return self.scores.measures
 
-        >>> from calipers import as_scores
-        >>> scores = as_scores([[[0.8, 0.7], [0.4, 0.5]]], ["a", "b"], ["d1", "d2"], ["ROUGE-1"])
-        >>> meta = TextMetaEvaluation.of(scores, {"relevance": np.array([[4.0, 5.0], [2.0, 4.0]])})
-        >>> meta.agreement(["system"])["accuracy"]
-        [1.0]
-        """
-        if samples < 1:
-            raise CalipersError(f"samples {samples} is not a whole number of at least 1")
-        scores, people = by_name(scores, human)
-        values = scores.values * scores.signs[:, None, None]
-        return cls(scores.measures, values, people, samples, seed, resamples)
+    @cached_property
+    def values(self) -> Floats:
+        """Scores for which higher is better: [measure, system, document]. Errors such as TER are negated."""
+        return np.asarray(self.scores.values * self.scores.signs[:, None, None])
+
+    @property
+    def title(self) -> str:
+        measures, systems = counted(len(self.measures), "measure"), counted(len(self.scores.systems), "system")
+        return f"meta-evaluation of {measures} over {systems} and {counted(len(self.scores.queries), 'document')}"
+
+    @property
+    def summary(self) -> str:
+        if not self.human:
+            power = discriminative_power(self.scores, "t", self.alpha)
+            best = max(self.measures, key=lambda name: np.nan_to_num(power[name], nan=-1.0))
+            return f"{best} tells most pairs of systems apart: {power[best]:.0%}. There are no human scores."
+        said = []
+        for aspect, judged in self.human.items():
+            pairs = [both_defined(each, judged) for each in self.values]
+            found = [float(agreement_of(x[None], y, "system", "tau-b")[0]) for x, y in pairs]
+            if not np.isnan(found).all():
+                best = int(np.nanargmax(found))
+                said.append(f"{self.measures[best]} agrees best with {aspect} (tau-b of systems {found[best]:.3f})")
+        return f"{'; '.join(said)}." if said else "No correlation with people is defined at the level of systems."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.about
+
+    def tables(self) -> Mapping[str, Table]:
+        """Return tables: `agreement` and `tests` if there are human scores, and discriminative `power`."""
+        found: dict[str, Callable[[], Table]] = {}
+        if self.human:
+            found["agreement"] = self.agreement
+        if self.human and len(self.measures) > 1:
+            found["tests"] = self.tests
+        return Tables({**found, "power": self.power})
+
+    def power(self) -> Table:
+        """Return the share of pairs of systems that each measure tells apart, without correction."""
+        return discriminative_power(self.scores, "t", self.alpha).table()
 
     def agreement(self, levels: Sequence[str] = LEVELS) -> Table:
         """Return correlations, pairwise accuracy with tie calibration and soft accuracy per measure, aspect and level.
@@ -106,7 +132,6 @@ class TextMetaEvaluation:
         *,
         exchange: str = "summaries",
         correction: str | None = "holm",
-        alpha: float = 0.05,
     ) -> Table:
         """Test for each aspect and pair of measures whether one agrees better with people.
 
@@ -115,6 +140,7 @@ class TextMetaEvaluation:
         tests to believe if they disagree.
         """
         check_agreement(level, agreement)
+        alpha = self.alpha
         if len(self.measures) < 2:
             raise CalipersError(f"there is only one measure ({self.measures[0]}): nothing to compare it with")
         a, b = all_pairs(len(self.measures))
@@ -148,3 +174,29 @@ class TextMetaEvaluation:
                 f"In {counted(disagree, 'row')} p and p_williams are on different sides of {alpha:g}. {BELIEVE[level]}"
             )
         return Table(columns, tuple(map(tuple, rows)), about, marks=marks, notes=tuple(notes))
+
+
+def meta(
+    scores: Scores,
+    human: Mapping[str, Floats],
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    resamples: int = 0,
+    alpha: float = 0.05,
+    notes: Sequence[str] = (),
+) -> TextMetaEvaluation:
+    """Compare measures of texts by their agreement with human scores by aspect ([system, document] each).
+
+    samples: permutations of the tests. resamples: of documents, for intervals of accuracies. alpha: level of the tests.
+
+    >>> from calipers import as_scores
+    >>> scores = as_scores([[[0.8, 0.7], [0.4, 0.5]]], ["a", "b"], ["d1", "d2"], ["ROUGE-1"])
+    >>> found = meta(scores, {"relevance": np.array([[4.0, 5.0], [2.0, 4.0]])})
+    >>> found.agreement(["system"])["accuracy"]
+    [1.0]
+    """
+    if samples < 1:
+        raise CalipersError(f"samples {samples} is not a whole number of at least 1")
+    ordered, people = by_name(scores, human)
+    return TextMetaEvaluation(ordered, people, samples, seed, resamples, alpha, tuple(notes))

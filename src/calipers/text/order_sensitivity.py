@@ -8,13 +8,15 @@ which is the mean over its tokens (chapter 8.1).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
+from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_measure import encoded_references
@@ -27,8 +29,8 @@ from calipers.text.random_texts import needed_source
 ORDERS = ("heterogeneity", "mean", "deviation", "id")
 
 
-@dataclass(frozen=True, eq=False)
-class Profiles:
+@dataclass(frozen=True, eq=False, repr=False)
+class Profiles(Result):
     """Profiles of documents: one entry per document in each array."""
 
     documents: tuple[str, ...]
@@ -65,7 +67,29 @@ class Profiles:
         order = self.order()
         return order[:size], order[len(order) - size :]
 
-    def table(self, by: str = "heterogeneity", top: int | None = None) -> Table:
+    @property
+    def title(self) -> str:
+        return f"{counted(len(self.documents), 'document')}, from heterogeneous to homogeneous ({self.encoder})"
+
+    @property
+    def summary(self) -> str:
+        order = self.order()
+        first, last = self.documents[order[0]], self.documents[order[-1]]
+        return (
+            f"The expected BERTScore changes least with the choice of tokens for {first} "
+            f"({self.difference[order[0]]:.4f}) and most for {last} ({self.difference[order[-1]]:.4f})."
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.cut:
+            return ()
+        return (f"{counted(self.cut, 'source')} {verb(self.cut, 'is', 'are')} longer than the model reads; cut",)
+
+    def tables(self) -> Mapping[str, Table]:
+        return Tables({"documents": self.ordered})
+
+    def ordered(self, by: str = "heterogeneity", top: int | None = None) -> Table:
         """Return a table with one row per document. With `top`, only that many at either end of the order."""
         order = self.order(by).tolist()
         if top is not None and 2 * top < len(order):

@@ -13,12 +13,14 @@ from __future__ import annotations
 import csv
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from calipers.errors import CalipersError
+from calipers.plurals import counted, verb
+from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 
@@ -66,8 +68,8 @@ def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
 OUTCOMES = ("win", "tie broken", "lost", "tie")
 
 
-@dataclass(frozen=True, eq=False)
-class WinLostTie:
+@dataclass(frozen=True, eq=False, repr=False)
+class WinLostTie(Result):
     """Items per pair of systems, and the shares in which the new measure wins, breaks ties, loses and ties.
 
     win: the new measure sees what people prefer, and the base prefers the other text. tie broken: the new measure sees
@@ -82,7 +84,29 @@ class WinLostTie:
     shares: np.ndarray  # [pair, win | tie broken | lost | tie]
     undecided: int  # items on which people prefer neither
 
-    def table(self) -> Table:
+    @property
+    def title(self) -> str:
+        return f"{self.new} against {self.base}: which of them prefers the texts that people prefer"
+
+    @property
+    def summary(self) -> str:
+        win, broken, lost, _ = self.shares.mean(axis=0).tolist()
+        return (
+            f"On average over pairs of systems, {self.new} agrees with people and {self.base} does not in "
+            f"{win + broken:.1%} of the items, and the reverse holds in {lost:.1%}."
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        if not self.undecided:
+            return ()
+        items = counted(self.undecided, "item")
+        return (f"{items} on which people prefer neither text {verb(self.undecided, 'is', 'are')} left out",)
+
+    def tables(self) -> Mapping[str, Table]:
+        return Tables({"pairs": self._pairs})
+
+    def _pairs(self) -> Table:
         rows: list[tuple[Cell, ...]] = [
             (f"{a} vs {b}", n, *share.tolist())
             for (a, b), n, share in zip(self.pairs, self.items, self.shares, strict=True)
@@ -118,9 +142,9 @@ def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Pref
     for each in preferences:
         for system in (each.first, each.second):
             if system not in place_s:
-                raise CalipersError(f"a preference names the system '{system}', which has no summaries")
+                raise CalipersError(f"a preference names the system '{system}', which wrote no text")
         if each.id not in place_d:
-            raise CalipersError(f"a preference names the document '{each.id}', which has no summaries")
+            raise CalipersError(f"a preference names the document '{each.id}', about which there is no text")
         pair = (each.first, each.second) if (each.second, each.first) not in votes else (each.second, each.first)
         votes.setdefault(pair, {}).setdefault(each.id, Counter())[each.preferred] += 1
     of_base, of_new = scores[base], scores[new]
@@ -140,5 +164,5 @@ def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Pref
             items.append(int(counts.sum()))
             shares.append(counts / counts.sum())
     if not pairs:
-        raise CalipersError("people prefer neither summary in any item")
+        raise CalipersError("people prefer neither text in any item")
     return WinLostTie(base, new, tuple(pairs), tuple(items), np.array(shares), undecided)

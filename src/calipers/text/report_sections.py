@@ -73,7 +73,7 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     """Show how well the measures agree with people."""
     from calipers.text.charts import agreement_chart
     from calipers.text.human_agreement import human_correlation
-    from calipers.text.meta_evaluation import TextMetaEvaluation
+    from calipers.text.meta_evaluation import meta
 
     human = material.collection.human
     if len(material.scores.systems) < 3:
@@ -84,8 +84,8 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     errors = [each for each in scores.measures if each in scores.lower]
     turning = f" Less is better under {', '.join(errors)}: their signs are changed." if errors else ""
     best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
-    meta = TextMetaEvaluation.of(scores, human, samples=SAMPLES, seed=material.choices.seed)
-    grid = _grid("agreement", meta.agreement(["system", "summary"]), "measures, aspects and levels",
+    judged = meta(scores, human, samples=SAMPLES, seed=material.choices.seed)
+    grid = _grid("agreement", judged.agreement(["system", "summary"]), "measures, aspects and levels",
                  {"measure", "human", "level"})  # fmt: skip
     lacking = "".join(f" {sentence}." for sentence in material.evaluation.human_notes())
     return Section(
