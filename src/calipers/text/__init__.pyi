@@ -1,3 +1,5 @@
+from calipers.text.answer_judges import JudgesOfAnswers as JudgesOfAnswers
+from calipers.text.answer_judges import judges as judges
 from calipers.text.answer_judgments import AnswerJudgments as AnswerJudgments
 from calipers.text.answer_judgments import Citation as Citation
 from calipers.text.answer_judgments import Nugget as Nugget
@@ -36,6 +38,7 @@ from calipers.text.measure_tests import permutation_test as permutation_test
 from calipers.text.measure_tests import williams as williams
 from calipers.text.measure_tests import williams_test as williams_test
 from calipers.text.meta_evaluation import TextMetaEvaluation as TextMetaEvaluation
+from calipers.text.meta_evaluation import meta as meta
 from calipers.text.options import CHANCES as CHANCES
 from calipers.text.options import UPPER as UPPER
 from calipers.text.options import TextOptions as TextOptions
