@@ -206,5 +206,9 @@ def _summaries(folder: Path) -> None:
                     "relevant": {"d1": 2, "d3": 1},
                 }
                 file.write(json.dumps(made) + "\n")
+    people, judge = cal.text.write_answers(folder / "rag", questions=8)
+    (folder / "people.jsonl").write_bytes(people.read_bytes())
+    for name in ("llm.jsonl", "gpt.jsonl", "llama.jsonl"):
+        (folder / name).write_bytes(judge.read_bytes())
     verdicts = [f"d{document},s0,s1,{'s0' if document % 3 else 'tie'}\n" for document in range(6)]
     (folder / "preferences.csv").write_text("id,first,second,preferred\n" + "".join(verdicts))

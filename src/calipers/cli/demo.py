@@ -10,6 +10,7 @@ import click
 
 from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
+from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(AP)"
@@ -21,15 +22,24 @@ EXTRA = ("jinja2", "vl_convert")
 @click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=OutputFolder(),
               help="Where the files go.")  # fmt: skip
 @click.option("--letor", is_flag=True, help="A learning-to-rank collection instead: train a ranker, and evaluate it.")
+@click.option("--rag", is_flag=True,
+              help="Answers of four systems instead: passages, nuggets, citations, and a language model as judge.",
+              )  # fmt: skip
 @seed_option
 @click.pass_context
-def command(context: click.Context, output: str, letor: bool, seed: int) -> None:
+def command(context: click.Context, output: str, letor: bool, rag: bool, seed: int) -> None:
     """Make a small test collection, evaluate it from its files, and write a report on it.
 
     \b
     calipers demo -o calipers-demo
+    calipers demo --rag
     calipers demo --letor
     """
+    if letor and rag:
+        raise CalipersError("--letor and --rag are two demonstrations: choose one of them")
+    if rag:
+        _rag(context, Path(output), seed)
+        return
     if letor:
         _letor(context, Path(output), seed)
         return
@@ -45,13 +55,20 @@ def command(context: click.Context, output: str, letor: bool, seed: int) -> None
     note(f"wrote a collection of 50 topics and {counted(len(QUALITY), 'system')} to {folder} (seed {seed})")
     collection = [str(qrels), *map(str, runs)]
     _call(context, evaluate, [*collection, "-m", MEASURES], f'{qrels} {folder / "*.run"} -m "{MEASURES}"')
-    if missing := [name for name in EXTRA if find_spec(name) is None]:
-        note(f"no report: {', '.join(missing)} missing; pip install 'calipers[report]'")
+    if not _report_is_possible():
         return
     page = str(folder / "report.html")
     few = MEASURES.replace(" Recall@1000", "")  # which is 1 for all: they retrieve every judged document
     chosen = ["-m", few, "--title", "Five simulated systems", "-o", page]
     _call(context, report, [*collection, *chosen], f'{qrels} {folder / "*.run"} -m "{few}" -o {page}')
+
+
+def _report_is_possible() -> bool:
+    """Return True if the packages of reports are installed, and say so otherwise."""
+    missing = [name for name in EXTRA if find_spec(name) is None]
+    if missing:
+        note(f"no report: {', '.join(missing)} missing; pip install 'calipers[report]'")
+    return not missing
 
 
 def _call(context: click.Context, command: click.Command, arguments: list[str], shown: str) -> None:
@@ -61,6 +78,25 @@ def _call(context: click.Context, command: click.Command, arguments: list[str], 
     context.meta[TYPED] = typed
     with command.make_context(str(command.name), arguments, parent=context) as own:
         command.invoke(own)
+
+
+def _rag(context: click.Context, folder: Path, seed: int) -> None:
+    """Score answers, compare systems, judge the judge, and write a report."""
+    from calipers.cli.text import command as text
+    from calipers.text.synthetic_answers import SYSTEMS, write_answers
+
+    people, model = (str(path) for path in write_answers(folder, questions=40, seed=seed))
+    note(f"wrote answers of {counted(len(SYSTEMS), 'system')} to 40 questions to {folder} (seed {seed})")
+    measures = "NuggetRecall CitationPrecision CitationRecall F1 ContextPrecision ContextRecall nDCG@10 faithfulness"
+    page = str(folder / "report.html")
+    for arguments in (
+        ["score", people, "-m", measures],
+        ["compare", people, "-m", "NuggetRecall", "--show", "wins"],
+        ["correlate", people, "-m", "NuggetRecall F1 faithfulness", "--level", "system"],
+        ["judges", people, model],
+        *([["report", people, "-m", measures, "-o", page]] if _report_is_possible() else []),
+    ):
+        _call(context, text, arguments, " ".join(f'"{word}"' if " " in word else word for word in arguments))
 
 
 def _letor(context: click.Context, folder: Path, seed: int) -> None:

@@ -45,6 +45,7 @@ _HOMES = {
     "charts": ("correlation_chart", "profile_chart"),
     "measure_names": ("TextMeasure", "text_measures"),
     "random_texts": ("RandomTexts",),
+    "synthetic_answers": ("write_answers",),
     "tokens": ("unicode_words",),
 }
 __all__ = [name for names in _HOMES.values() for name in names]

@@ -64,6 +64,7 @@ from calipers.text.rouge_scores import Score as Score
 from calipers.text.rouge_scores import rouge as rouge
 from calipers.text.sacrebleu_measures import corpus_scores as corpus_scores
 from calipers.text.scoring import bounded as bounded
+from calipers.text.synthetic_answers import write_answers as write_answers
 from calipers.text.text_files import as_collection as as_collection
 from calipers.text.text_files import parallel_texts as parallel_texts
 from calipers.text.tie_calibration import PairwiseAccuracy as PairwiseAccuracy

@@ -72,8 +72,8 @@ class TextMetaEvaluation(Result):
             pairs = [both_defined(each, judged) for each in self.values]
             found = [float(agreement_of(x[None], y, "system", "tau-b")[0]) for x, y in pairs]
             if not np.isnan(found).all():
-                best = int(np.nanargmax(found))
-                said.append(f"{self.measures[best]} agrees best with {aspect} (tau-b of systems {found[best]:.3f})")
+                place = int(np.nanargmax(found))
+                said.append(f"{self.measures[place]} agrees best with {aspect} (tau-b of systems {found[place]:.3f})")
         return f"{'; '.join(said)}." if said else "No correlation with people is defined at the level of systems."
 
     @property
