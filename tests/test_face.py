@@ -8,13 +8,13 @@ import pickle
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import calipers as cal
-from calipers import rankers
+from calipers import choices, rankers
 from calipers.errors import CalipersError, UnknownName
 
 SOURCE = Path(cal.__file__).parent
@@ -146,6 +146,22 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
     stated.pop("__version__", None)
     assert stated == {name: home for home, names in package._HOMES.items() for name in names}
     assert all(getattr(package, name) is not None for name in package.__all__)
+
+
+TABLES = {
+    "TestName": "calipers.stats.significance:TESTS",
+    "Correction": "calipers.stats.correction:CORRECTIONS",
+    "EffectSize": "calipers.stats.effect_sizes:EFFECTS",
+    "Design": "calipers.planning.sample_size:ALL_DESIGNS",
+    "FusionMethod": "calipers.fusion.methods:METHODS",
+    "ScoreScaling": "calipers.fusion.scaling:SCALINGS",
+}
+
+
+@pytest.mark.parametrize("choice", TABLES)
+def test_choices_are_the_names_of_the_tables_that_implement_them(choice: str) -> None:
+    home, _, table = TABLES[choice].partition(":")
+    assert get_args(getattr(choices, choice)) == tuple(getattr(import_module(home), table))
 
 
 # -- signatures ------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from calipers import (
     evaluate,
     rank_correlation,
 )
+from calipers.choices import TieRule
 from calipers.collection import RememberedRun
 from calipers.fusion import VOTES, Ballots
 from calipers.fusion import judged as with_grades
@@ -92,7 +93,7 @@ class Collection:
         return self.rankings("docid").systems
 
     @cache  # noqa: B019  there are two collections in a process
-    def scores(self, measure: str, ties: str, condensed: bool = False, depth: int | None = None) -> Scores:
+    def scores(self, measure: str, ties: TieRule, condensed: bool = False, depth: int | None = None) -> Scores:
         lists: Policies = {"ties": ties, "condensed": condensed, "depth": depth, "empty": "skip"}
         return evaluate(self.judgments, list(self.runs), measure, warn=False, **lists)
 
@@ -107,7 +108,7 @@ class Collection:
         return np.asarray(np.nanmean(self.read_as(measure, name, reading).values[0], axis=1))
 
     @cache  # noqa: B019  the same
-    def rankings(self, ties: str) -> Rankings:
+    def rankings(self, ties: TieRule) -> Rankings:
         return Rankings.of(self.judgments, list(self.runs), ties=ties)
 
     @cache  # noqa: B019  the same
@@ -693,7 +694,7 @@ def differences(known: Collection, reading: Reading) -> InformationDifference:
 
 
 @cache
-def _bits(known: Collection, cut: str, depth: str, ties: str) -> InformationDifference:
+def _bits(known: Collection, cut: str, depth: str, ties: TieRule) -> InformationDifference:
     rankings = known.rankings(ties)
     rank = np.where(rankings.rank > int(depth), np.int32(MISSING), rankings.rank)
     part = replace(rankings, rank=rank, rel=CUT[cut])

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from calipers.checks import Pairs, Policy, Samples
+from calipers.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking, TieRule
 from calipers.collection.document_facts import Costs, GroupsLike
 from calipers.collection.mismatch import Unmatched
 from calipers.collection.query_facts import QueryGroups, QueryWeights
@@ -64,7 +65,7 @@ class Experiment(Evaluation):
         measures: Measures = DEFAULT_MEASURES,
         *,
         like: str | Convention | None = None,
-        ties: str | None = None,
+        ties: TieRule | None = None,
         depth: int | None = None,
         condensed: bool = False,
         empty: Policy | None = None,
@@ -180,9 +181,9 @@ class Experiment(Evaluation):
         self,
         *,
         population: str = DEFAULT_POPULATION,
-        sd: str = "exact",
-        expected: str = "exact",
-        ideal: str = "exact",
+        sd: DeviationOfRandom = "exact",
+        expected: ExpectedOfRandom = "exact",
+        ideal: IdealRanking = "exact",
     ) -> Bounds:
         """Return the ideal, worst and expected score for each query. See `calipers.bounds`."""
         from calipers.limits.pool_bounds import bounds_of

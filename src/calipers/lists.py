@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 from weakref import proxy
 
 import numpy as np
 
+from calipers.choices import TieRule
 from calipers.errors import CalipersError
 from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.scanner import rank_segments
@@ -39,7 +40,7 @@ SAID_OF = {
     "samples": "judgments of a sample (query 0 document stratum grade)",
 }
 UNJUDGED = -1.0  # the grade of documents that are in a pool only because a run retrieves them
-TIE_RULES = ("average", "docid", "docid-ascending", "input", "best", "worst")
+TIE_RULES = get_args(TieRule)
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,12 +38,12 @@ class Kind:
 @like_option
 @option_group("bounds", Kind)
 @click.option(
-    "--sd", type=LibraryChoice("calipers.limits.pool_bounds:SD_CHOICES"), default="exact", show_default=True,
+    "--sd", type=LibraryChoice("calipers.choices:DeviationOfRandom"), default="exact", show_default=True,
     help="Draw random rankings where the standard deviation has no closed form.",
 )  # fmt: skip
-@click.option("--expected", type=LibraryChoice("calipers.limits.pool_bounds:EXPECTED_CHOICES"), default="exact",
+@click.option("--expected", type=LibraryChoice("calipers.choices:ExpectedOfRandom"), default="exact",
               show_default=True, help="The exact expected value, or the published one of SP and AP.")  # fmt: skip
-@click.option("--ideal", type=LibraryChoice("calipers.limits.pool_bounds:IDEAL_CHOICES"), default="exact",
+@click.option("--ideal", type=LibraryChoice("calipers.choices:IdealRanking"), default="exact",
               show_default=True, help="The best ranking, the published ideal of SP and AP, or the greedy "
                                       "one of measures by subtopic.")  # fmt: skip
 @costs_option

@@ -72,7 +72,7 @@ def method_options(seeded: bool = True) -> Decorator:
                           "repeated."),
         click.option("--level", type=LEVEL,
                      help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."),
-        click.option("--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d",
+        click.option("--effect", type=LibraryChoice("calipers.choices:EffectSize"), default="d",
                      show_default=True,
                      help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
                           "rank-biserial correlation."),

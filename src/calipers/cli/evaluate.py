@@ -63,14 +63,14 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @option_group("shown", ScoreTables)
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @click.option("--interval", type=LEVEL, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
-@click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
+@click.option("--interval-by", type=LibraryChoice("calipers.choices:IntervalMethod"), default="auto",
               show_default=True,
               help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "
                    "that would leave the measure's range.")  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM", multiple=True,
               help="Mark means that differ significantly from this system's: its name, tag, file or path; may be "
                    "repeated.")  # fmt: skip
-@click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"),
+@click.option("--test", type=LibraryChoice("calipers.choices:TestName"),
               help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
 @plot_option("the mean of each system with its confidence interval")
 @query_groups_option

@@ -76,12 +76,12 @@ class Kept:
 @click.argument("systems", nargs=-1, required=True, metavar="RUN...", type=FILE)
 @click.option(
     "--method",
-    type=LibraryChoice("calipers.fusion.methods:METHODS", case_sensitive=False),
+    type=LibraryChoice("calipers.choices:FusionMethod", case_sensitive=False),
     help="Method of fusion [default: combmnz].",
 )
 @click.option(
     "--normalize",
-    type=LibraryChoice("calipers.fusion.scaling:SCALINGS"),
+    type=LibraryChoice("calipers.choices:ScoreScaling"),
     default="minmax",
     show_default=True,
     help="What the comb methods do to the scores of each list first.",
@@ -98,7 +98,7 @@ class Kept:
 @click.option(
     "--bound",
     "rule",
-    type=LibraryChoice("calipers.fusion.oracles:BOUNDS"),
+    type=LibraryChoice("calipers.choices:FusionBound"),
     help="Instead: what one who knows the judgments could make of the runs: naive, the most that any fusion could "
     "reach; pareto or majoritarian, the best in AP that respects unanimity or the majority of the runs, exact where "
     "few relevant documents are held up; needs --qrels.",

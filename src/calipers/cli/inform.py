@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.choices import TieRule
 from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
 from calipers.cli.option_groups import GroupOfCommands, LibraryChoice, option_group
 from calipers.cli.options import (
@@ -55,7 +56,7 @@ class RankingPolicies:
 
     rel: float
     cut: str
-    ties: str
+    ties: TieRule
     depth: int | None
     strict: bool
     jobs: int | None
@@ -67,7 +68,7 @@ _lists = option_group(
                  help="The smallest grade that is relevant."),
     click.option("--cut", type=LibraryChoice("calipers.measures.information:CUTS"), default="relevant",
                  show_default=True, help="Cut each list after its last relevant document, or not at all (none)."),
-    click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
+    click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
                  help="What documents of equal score count as; average takes a tied pair half each way."),
     depth_option,
     strict_option,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
 from inspect import signature
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
@@ -59,7 +59,7 @@ def grouped_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
 
 
 def library(reference: str) -> Any:
-    """Return a name of a library module, such as `calipers.stats.significance:TESTS`. Loads the module."""
+    """Return a name of a library module, such as `calipers.choices:TestName`. Loads the module."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 
@@ -76,7 +76,8 @@ class LibraryChoice(click.Choice):  # type: ignore[type-arg]  # not generic in o
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # an attribute there
-        return (*self.before, *library(self.table), *self.after)
+        found = library(self.table)
+        return (*self.before, *(get_args(found) or found), *self.after)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if param is not None and value == param.default:

@@ -106,7 +106,7 @@ safe_csv_option = click.option(
     "--safe-csv", is_flag=True, help="In CSV, put ' before text that a spreadsheet would take for a formula."
 )
 _format = declared(
-    click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS"),
+    click.option("--format", type=LibraryChoice("calipers.choices:TableFormat"),
                  help="For a terminal, other programs, or papers [default: what -o ends in, or table]."),
     safe_csv_option,
 )  # fmt: skip

@@ -88,7 +88,7 @@ class Budget:
               help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
 @click.option("--queries", type=WholeNumber(2), metavar="N",
               help="Queries at hand: what can they detect? [default: those of the pilot].")  # fmt: skip
-@click.option("--design", type=LibraryChoice("calipers.planning.sample_size:ALL_DESIGNS"), default="t",
+@click.option("--design", type=LibraryChoice("calipers.choices:Design"), default="t",
               show_default=True,
               help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
                    "means; or, simulated from the pilot, randomisation or bootstrap.")  # fmt: skip

@@ -62,7 +62,7 @@ class Significance:
 lists = option_group(
     "lists", ListPolicies,
     like_option,
-    click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"),
+    click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"),
                  help="Order of documents with equal scores: the average over all orders, or one order "
                       "[default: average, or that of --like]."),
     depth_option,
@@ -76,7 +76,7 @@ lists = option_group(
                  help="Normalised score of a query on which all rankings score the same."),
     costs_option,
     document_groups_option,
-    click.option("--unmatched", type=LibraryChoice("calipers.collection.mismatch:UNMATCHED"), default="error",
+    click.option("--unmatched", type=LibraryChoice("calipers.choices:Unmatched"), default="error",
                  show_default=True,
                  help="What to do if no document of a run is judged: refuse the run, or warn and score it."),
     strict_option,
@@ -85,7 +85,7 @@ lists = option_group(
 
 
 def significance_options(
-    correction: str, tests: str = "calipers.stats.significance:TESTS", others: str = "", seeded: bool = True
+    correction: str, tests: str = "calipers.choices:TestName", others: str = "", seeded: bool = True
 ) -> Callable[[Command], Command]:
     """Return the options of a significance test.
 
@@ -96,7 +96,7 @@ def significance_options(
         click.option("--test", type=LibraryChoice(tests), default="t", show_default=True,
                      help="Paired t, Wilcoxon, sign test, sign-flip randomisation, Sakai's bootstrap, or randomised "
                           f"Tukey HSD{others}."),
-        click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default=correction,
+        click.option("--correction", type=LibraryChoice("calipers.choices:Correction"), default=correction,
                      show_default=True,
                      help="Correction for many pairs, within each measure. Tukey's and Dunnett's tests need none."),
         alpha_option,

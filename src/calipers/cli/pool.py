@@ -112,7 +112,7 @@ class PoolAlternatives:
 @max_unpacked_option
 @memory_option
 @jobs_option
-@click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS", after=("qrels", "jsonl")),
+@click.option("--format", type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl")),
               help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
                    "lines [default: what -o ends in, or table].")  # fmt: skip
 @safe_csv_option

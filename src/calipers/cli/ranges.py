@@ -107,9 +107,9 @@ class SignificanceTest:
                    "[default: 0, or what --like says].")  # fmt: skip
 @costs_option
 @document_groups_option
-@click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"), default="t", show_default=True,
+@click.option("--test", type=LibraryChoice("calipers.choices:TestName"), default="t", show_default=True,
               help="With --pairs: which differences are significant, and how many could still turn.")  # fmt: skip
-@click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default="holm",
+@click.option("--correction", type=LibraryChoice("calipers.choices:Correction"), default="holm",
               show_default=True, help="For the number of pairs.")  # fmt: skip
 @alpha_option
 @plot_option("the ranges, or with --pairs the partial order of what is decided")

@@ -52,7 +52,7 @@ class SampledTables:
 @click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
 @click.option("--missing", type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"), default="error",
               show_default=True, help="Relevant items that a ranking lacks: stop, or place them last.")  # fmt: skip
-@click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
+@click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
               help="What items of equal score count as.")  # fmt: skip
 @click.option("-q", "--per-query", is_flag=True, help="One row per user instead of means.")
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems, and which change their order.")

@@ -6,11 +6,12 @@ import os.path
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 from unicodedata import normalize
 
 import numpy as np
 
+from calipers.choices import Unmatched as Unmatched
 from calipers.collection.chunks import parsed
 from calipers.collection.files import start_of
 from calipers.collection.judgments import Judgments
@@ -21,7 +22,6 @@ from calipers.native.columns import Retrieved
 from calipers.native.ids import Ids
 from calipers.plurals import counted
 
-Unmatched = Literal["error", "warn"]
 UNMATCHED = get_args(Unmatched)
 LOW_SHARE = 0.05  # of a run's queries with a judged document, below which a warning is given
 EXAMPLES = 1000  # documents of a run that are compared with the judged ones

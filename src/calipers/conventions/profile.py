@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.choices import TieRule
 from calipers.errors import CalipersError
 from calipers.lists import TIE_RULES
 
@@ -97,7 +98,7 @@ class Convention:
     empty: Policy = 0.0
     missing: Policy = 0.0
     short: str | Mapping[str, str] = "pad"
-    ties: str = "average"
+    ties: TieRule = "average"
     precision: Precision = "double"
     rel: float = 1
     ideal: str = "pool"

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.choices import TieRule
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.judgments import Judgments, JudgmentsDigest
 from calipers.collection.mismatch import (
@@ -56,7 +57,7 @@ class Policies(TypedDict, total=False):
     """Keywords of `evaluate` that other functions hand on to it: the scoring options, and how runs are read."""
 
     like: str | Convention | None
-    ties: str | None
+    ties: TieRule | None
     depth: int | None
     condensed: bool
     empty: Policy | None
@@ -75,7 +76,7 @@ def evaluate(
     measures: Measures = DEFAULT_MEASURES,
     *,
     like: str | Convention | None = None,
-    ties: str | None = None,
+    ties: TieRule | None = None,
     depth: int | None = None,
     condensed: bool = False,
     empty: Policy | None = None,

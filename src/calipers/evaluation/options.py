@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from calipers.checks import Policy as Policy
 from calipers.checks import check_choice, check_policy, check_whole
+from calipers.choices import TieRule
 from calipers.conventions import PLAIN, Convention, convention
 from calipers.lists import TIE_RULES
 from calipers.measures.grammar import Defaults
@@ -21,7 +22,7 @@ class ScoringOptions(Record):
     """
 
     like: Convention
-    ties: str
+    ties: TieRule
     depth: int | None  # keep only the first `depth` documents of each list
     condensed: bool  # drop unjudged documents
     empty: Policy | None  # score of a query that leaves a measure undefined for every ranking; None: see `empty_plain`
@@ -33,7 +34,7 @@ class ScoringOptions(Record):
         self,
         *,
         like: str | Convention | None = None,
-        ties: str | None = None,
+        ties: TieRule | None = None,
         depth: int | None = None,
         condensed: bool = False,
         empty: Policy | None = None,

@@ -23,11 +23,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_choice
+from calipers.choices import FusionBound
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -40,7 +42,7 @@ from calipers.fusion.pairwise import places, sorted_by_votes
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import Ids, encode
 
-BOUNDS = ("naive", "pareto", "majoritarian")
+BOUNDS = get_args(FusionBound)
 RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
 BY = ("search", "sort")
 # Of which votes an oracle's sort needs all (pareto) or half (majoritarian). all: of all runs. cast: of the runs that

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_choice
+from calipers.choices import TieRule
 from calipers.collection.preferences import Preferences
 from calipers.collection.runs import RememberedRun
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -138,7 +139,7 @@ def information_difference(
     *,
     rel: float = 1.0,
     cut: str = "relevant",
-    ties: str = "average",
+    ties: TieRule = "average",
     depth: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_seed, check_whole
+from calipers.choices import TieRule
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
@@ -141,7 +142,7 @@ def joint_ric(
     *,
     rel: float = 1.0,
     cut: str = "relevant",
-    ties: str = "average",
+    ties: TieRule = "average",
     depth: int | None = None,
     draws: int = DRAWS,
     seed: int = SEED,

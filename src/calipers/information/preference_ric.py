@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.choices import TieRule
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError, warn_user
@@ -80,7 +81,7 @@ def preference_ric(
     preferences: Preferences,
     runs: RunsLike,
     *,
-    ties: str = "average",
+    ties: TieRule = "average",
     draws: int = DRAWS,
     seed: int = SEED,
     warn: bool = True,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_choice
+from calipers.choices import TieRule
 from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
 from calipers.collection.reader import processors
@@ -50,7 +51,7 @@ class Rankings:
         judgments: JudgmentsLike | Preferences,
         runs: RunsLike,
         rel: float = 1.0,
-        ties: str = "average",
+        ties: TieRule = "average",
         depth: int | None = None,
         jobs: int | None = None,
         progress: Callable[[int], None] | None = None,

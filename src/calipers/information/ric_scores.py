@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_choice
+from calipers.choices import TieRule
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import evaluate
@@ -81,7 +82,7 @@ def ric_study(
     *,
     rel: float = 1.0,
     cut: str = "relevant",
-    ties: str = "average",
+    ties: TieRule = "average",
     depth: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking
 from calipers.collection.document_facts import Costs, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -31,10 +32,6 @@ from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table, as_number
-
-SD_CHOICES = ("exact", "sampled")
-EXPECTED_CHOICES = ("exact", "paper")
-IDEAL_CHOICES = ("exact", "k", "greedy")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,9 +155,9 @@ def bounds(
     population: str = DEFAULT_POPULATION,
     runs: RunsLike | None = None,
     like: str | Convention | None = None,
-    sd: str = "exact",
-    expected: str = "exact",
-    ideal: str = "exact",
+    sd: DeviationOfRandom = "exact",
+    expected: ExpectedOfRandom = "exact",
+    ideal: IdealRanking = "exact",
     depth: int | None = None,
     condensed: bool = False,
     warn: bool = True,
@@ -199,15 +196,15 @@ def bounds_of(
     evaluation: Evaluation,
     *,
     population: str = DEFAULT_POPULATION,
-    sd: str = "exact",
-    expected: str = "exact",
-    ideal: str = "exact",
+    sd: DeviationOfRandom = "exact",
+    expected: ExpectedOfRandom = "exact",
+    ideal: IdealRanking = "exact",
 ) -> Bounds:
     """Return the bounds of the measures of an experiment. The options are those of `bounds`."""
     for option, value, choices in (
-        ("sd", sd, SD_CHOICES),
-        ("expected", expected, EXPECTED_CHOICES),
-        ("ideal", ideal, IDEAL_CHOICES),
+        ("sd", sd, get_args(DeviationOfRandom)),
+        ("expected", expected, get_args(ExpectedOfRandom)),
+        ("ideal", ideal, get_args(IdealRanking)),
     ):
         if value not in choices:
             raise CalipersError(f"{option}={value} is not one of {', '.join(choices)}")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.choices import Precision as Precision
 from calipers.native.ids import Ids
 
 Ints = NDArray[np.integer[Any]]
-Precision = Literal["double", "single"]  # in which scores are compared
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.choices import TieRule
 from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
@@ -116,7 +117,7 @@ class Objective:
         return found.values.reshape(len(scores), pool.queries)
 
 
-def _tie_rule(rules: Convention) -> str:
+def _tie_rule(rules: Convention) -> TieRule:
     """Return the tie rule for lists that `_ranked` has ranked. It breaks ties by the order of the input itself.
 
     Labels have no document ids. An id says nothing of relevance anyway: all orders of a tie count.

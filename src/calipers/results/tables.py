@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, get_args, overload
 
+from calipers.choices import TableFormat
 from calipers.collection.judgments import digest_text
 from calipers.errors import UnknownName, place_of
 from calipers.extras import load
@@ -27,7 +28,7 @@ def as_number(cell: Cell) -> float:
     return float(cell)
 
 
-FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
+FORMATS = get_args(TableFormat)
 LEAST_P = 0.0001  # p values below this are printed so
 DIGITS = 4  # decimals that people see, unless they ask for others
 

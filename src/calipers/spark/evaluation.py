@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from calipers.choices import TieRule
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import reads_subtopics
@@ -41,7 +42,7 @@ def evaluate(
     measures: MeasuresLike = DEFAULT_MEASURES,
     *,
     like: str | Convention | None = None,
-    ties: str | None = None,
+    ties: TieRule | None = None,
     depth: int | None = None,
     condensed: bool = False,
     empty: Policy | None = None,

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import get_args
 
 import numpy as np
 
 from calipers.checks import check_choice, check_level, check_seed, check_whole
+from calipers.choices import IntervalMethod
 from calipers.collection.query_facts import QueryWeights
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
@@ -30,7 +32,7 @@ from calipers.stats.row_ranks import times_drawn
 from calipers.stats.significance import SEED, Settings
 from calipers.stats.weighted import weighted_bootstrap
 
-METHODS = ("auto", "t", "logit", "bca")
+METHODS = get_args(IntervalMethod)
 NAMED = 5  # systems that a note names
 SAMPLES = 2_000
 SAMPLES_AT_ONCE = 500
