@@ -210,7 +210,8 @@ def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
 
 
 def _is_built_in(declaration: Declaration) -> bool:
-    return declaration.function.__module__.startswith("calipers.measures.")
+    module = getattr(declaration.function, "__module__", None) or ""  # code that `exec` runs has no module
+    return module.startswith("calipers.measures.")
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
