@@ -111,7 +111,7 @@ class Pool:
         """The sum of the values over the rows of each query."""
         return np.bincount(self.query, values, self.queries).astype(np.float64)
 
-    def worth(self, value: Callable[[Floats], Floats]) -> Floats:
+    def gains(self, value: Callable[[Floats], Floats]) -> Floats:
         """What each row's document is worth: all finite, and their sum over a query too."""
         return self.once(("worth", value), lambda: self._worth(value))
 
@@ -187,9 +187,9 @@ class Population:
         ties = TieSpans(np.append(0, np.cumsum(whole)), np.ones(int(whole.sum()), np.int64), self.size[whole])
         return replace(self._lists(self.document, np.ones_like(size), size), all_ties=ties)
 
-    def worthy(self, value: Callable[[Floats], Floats]) -> Population:
+    def with_gain(self, value: Callable[[Floats], Floats]) -> Population:
         """The same sets, which name only the documents that are worth something: mostly few of them."""
-        named = self.pool.worth(value) != 0
+        named = self.pool.gains(value) != 0
         return self.once(("worthy", named.tobytes()), lambda: self._naming(named))
 
     def _naming(self, named: NDArray[np.bool_]) -> Population:
@@ -212,7 +212,7 @@ class Population:
         with np.errstate(over="ignore", invalid="ignore"):
             worths = worth(grades)
         if not np.isfinite(worths).all():
-            self.pool.worth(worth)  # which says whose
+            self.pool.gains(worth)  # which says whose
         return "grade" if (np.diff(worths) >= 0).all() else worth
 
     def _sorted(self, worth: Callable[[Floats], Floats], best: bool) -> Lists:
@@ -307,9 +307,9 @@ class Lists:
     def grade(self) -> Floats:
         return self.pool.grade[self.document]
 
-    def worth(self, value: Callable[[Floats], Floats]) -> Floats:
+    def gains(self, value: Callable[[Floats], Floats]) -> Floats:
         """What each row's document is worth; worked out once for all the documents of the pool."""
-        return np.asarray(self.pool.worth(value)[self.document])
+        return np.asarray(self.pool.gains(value)[self.document])
 
     @cached_property
     def list(self) -> Ints:
@@ -389,9 +389,9 @@ class Lists:
         row = np.flatnonzero(chosen)
         return self._rows(row, np.searchsorted(row, self.offsets))
 
-    def worthy(self, value: Callable[[Floats], Floats]) -> Lists:
+    def with_gain(self, value: Callable[[Floats], Floats]) -> Lists:
         """The same lists with only the rows whose document is worth something: mostly few of them."""
-        return self.once(("worthy", value), lambda: self.where(self.worth(value) != 0))
+        return self.once(("worthy", value), lambda: self.where(self.gains(value) != 0))
 
     def top(self, cutoff: int | None) -> Lists:
         """The rows that could be ranked at the cutoff or above."""
@@ -399,10 +399,10 @@ class Lists:
             return self
         return self.once(("top", cutoff), lambda: self.where(self.first <= cutoff))
 
-    def worthy_top(self, value: Callable[[Floats], Floats], cutoff: int | None) -> Lists:
+    def top_with_gain(self, value: Callable[[Floats], Floats], cutoff: int | None) -> Lists:
         """The rows that are worth something and could be ranked at the cutoff or above."""
         few = cutoff is not None and 4 * cutoff * len(self) < len(self.first)  # what drops most rows goes first
-        return self.top(cutoff).worthy(value) if few else self.worthy(value).top(cutoff)
+        return self.top(cutoff).with_gain(value) if few else self.with_gain(value).top(cutoff)
 
     @cached_property
     def groups(self) -> Groups:

@@ -87,8 +87,8 @@ MUTANTS = (
     Mutant(
         "form: ties at their best",
         "src/calipers/measures/forms/linear.py",
-        "top.worth(self.value) * self.weight.mean(top.first, top.last)",
-        "top.worth(self.value) * self.weight.mean(top.first, top.first)",
+        "top.gains(self.value) * self.weight.mean(top.first, top.last)",
+        "top.gains(self.value) * self.weight.mean(top.first, top.first)",
     ),
     Mutant(
         "form: pairs inside a tie",

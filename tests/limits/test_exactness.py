@@ -15,7 +15,7 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.forms import self_normalised
-from calipers.measures.normalisation import reason_against
+from calipers.measures.normalisation import reason_not_to_normalise
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
 from calipers.plot.drawing import specified
@@ -175,7 +175,7 @@ def test_no_bound_of_any_measure_is_called_exact_that_is_not() -> None:
     drawn = cal.bounds(large, names, sd="sampled")
     lists = {"a": {"q": {d: -r for r, d in enumerate(large["q"])}}}
     of = [name for name in of if drawn.sd[name][0] > 1e-9]  # of the others every ranking scores the same
-    of = [name for name in of if not reason_against(cal.parse(name).form, "Z")]
+    of = [name for name in of if not reason_not_to_normalise(cal.parse(name).form, "Z")]
     z = cal.evaluate(large, lists, [f"Z({name})" for name in of], warn=False)
     for name in names:
         for part, error in (("expected", drawn.error), ("sd", drawn.sd_error)):

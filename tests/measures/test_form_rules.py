@@ -22,7 +22,7 @@ from calipers.evaluation.possible_gain import possible_gain
 from calipers.limits.sampled_ranks import rank_terms
 from calipers.measures.forms import Complement, Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
-from calipers.measures.forms.search_by_intent import gain_alone, search_part
+from calipers.measures.forms.search_by_intent import gain_alone, search_term
 from calipers.measures.registry import declared
 from calipers.unjudged.expected_scores import expected_score
 from calipers.unjudged.extreme_grades import extreme_grades, grade_increments, growth_of
@@ -34,7 +34,7 @@ PAIRS_OF_DOCUMENTS = {"AsManyNonRelevant", "NumberOfPairs", "ShareByDocuments", 
 BY_INTENT = {"IntentAware", "IntentShare", "OfGlobalGain", "Sharp"}
 OTHERS = {*PAIRS_OF_DOCUMENTS, *BY_INTENT, "GroupExposure", "OverJudges", "WeighedGains"}
 COUNTS = {"Counted", "GradesBetween", "OfPool", "Unjudged"}
-FUNCTIONS = {"Deterministic", "Free", "Pairwise", "Worthy"}
+FUNCTIONS = {"Deterministic", "Free", "Pairwise", "WithoutZeroGains"}
 BLENDED = {"Blended", "FirstBlended", "Preferred", "RankBiasedBlended"}
 SUMS = {"Cascade", "Linear", "Paired"}
 INFORMATION = {"PairInformation", "WeightedPairInformation"}
@@ -79,7 +79,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         },
     },
     gain_alone: {"no measure by intent is made of it": {*FORMS - SUMS, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS}},
-    search_part: {"no measure by intent is made of it": {*FORMS - SUMS, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS}},
+    search_term: {"no measure by intent is made of it": {*FORMS - SUMS, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS}},
     browsing_model: {
         OTHER_JUDGMENTS: OTHERS,
         "no reader goes on from each rank with some probability": {
@@ -133,15 +133,15 @@ DEFAULT_HOLDS = {
     "is_undefined_if_degenerate": "False: only normalised scores are",
     "judged_only": "the form of lists without unjudged documents",
     "largest_score": "None: the usual bound",
-    "numerator_and_divisor": "the form itself, undivided",
+    "numerator_and_denominator": "the form itself, undivided",
     "order_reach": "the reach of the form",
     "population_of_bounds": "None: not normalised",
     "reader_of_share": "the reader of the numerator",
-    "reason_against": "an empty string: every normalisation takes it",
+    "reason_not_to_normalise": "an empty string: every normalisation takes it",
     "remark_on_terms": "an empty string: the terms explain themselves",
     "fades_until": "0: what a document adds does not depend on those above it",
     "stops_at_first_relevant": "False: only cascades stop",
-    "sum_of_precisions_from": "None: no sum of precisions",
+    "precision_sum_level": "None: no sum of precisions",
     "tie_rule": "derived from the exactness of the form",
     "top_unknown": "None: all unknown documents may count",
     "weighted_sum": "None: no weighted sum",
@@ -157,7 +157,7 @@ def subclasses(kind: type) -> Iterator[type]:
 def concrete(kind: type) -> set[type]:
     """Return the classes of this kind that Calipers makes objects of."""
     list(declared())  # loads all families of measures
-    abstract = {"Blend", "BestRanking", "OfBlendedRatios", "OverOrders", "PairForm", "Quotient", "Searched", "Wrapper"}
+    abstract = {"Blend", "BestRanking", "BlendedRatioForm", "OverOrders", "PairForm", "Quotient", "Searched", "Wrapper"}
     return {each for each in subclasses(kind) if each.__module__.startswith("calipers.")} - {
         each for each in subclasses(kind) if each.__name__ in abstract
     }
@@ -195,7 +195,7 @@ def test_a_form_has_few_members() -> None:
     """What only one feature asks is a function of that feature."""
     members = {name for name in vars(Form) if not name.startswith("_")}
     assert members == {
-        "can_change_score", "error", "exactness", "expected", "extreme_order", "formula", "gain", "ideal",
+        "grade_affects_score", "error", "exactness", "expected", "extreme_order", "formula", "gain", "ideal",
         "is_degenerate", "published", "reach", "score", "substitute", "traits", "undefined_for_any_ranking", "variance",
         "worst",
     }  # fmt: skip

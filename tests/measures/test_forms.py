@@ -21,8 +21,8 @@ from calipers.measures.forms.free import Deterministic
 from calipers.measures.forms.global_gain import OfGlobalGain
 from calipers.measures.forms.intents import Blend, IntentAware
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.forms.shares import Denominator, numerator_and_divisor
-from calipers.measures.gains import GivenWorth, Worth
+from calipers.measures.forms.shares import Denominator, numerator_and_denominator
+from calipers.measures.gains import Gain, GivenGain
 from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 from calipers.measures.weights import Discount, GivenDiscount
@@ -30,7 +30,7 @@ from calipers.measures.weights import Discount, GivenDiscount
 FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopics"))}
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
 WITHOUT_FORMULA = {
-    "Deterministic", "Free", "Worthy", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
+    "Deterministic", "Free", "WithoutZeroGains", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
     "IntentAware", "Blend", "Sharp", "Pairwise",
 }  # fmt: skip
 
@@ -84,7 +84,7 @@ def test_what_a_form_says_it_is_made_of_gives_its_score(form: Form) -> None:
     weighed = gains_and_weights(form, lists)
     if weighed is not None:
         assert lists.sum(weighed[0] * weighed[1]) == pytest.approx(score, nan_ok=True)
-    numerator, divisor = numerator_and_divisor(form)
+    numerator, divisor = numerator_and_denominator(form)
     assert (weighted_sum(form) is None) == (weighted_sum(numerator) is None)
     if divisor is not None:
         by = np.asarray(divisor(numerator, lists), np.float64)
@@ -101,7 +101,7 @@ def test_what_a_form_says_it_is_made_of_gives_its_score(form: Form) -> None:
 
 def test_nothing_asks_a_form_which_one_it_is() -> None:
     """Forms, divisors, worths and discounts answer questions; nobody outside them looks at their classes."""
-    kinds = (Form, Denominator, Worth, Discount)
+    kinds = (Form, Denominator, Gain, Discount)
     named = {kind.__name__ for base in kinds for kind in subclasses(base)}
     asked = []
     for file in sorted(Path(cal.__file__).parent.rglob("*.py")):
@@ -116,9 +116,9 @@ def subclasses(kind: type) -> set[type]:
     return {each for below in kind.__subclasses__() for each in (below, *subclasses(below))}
 
 
-@pytest.mark.parametrize("kind", [Denominator, Discount, Worth])
+@pytest.mark.parametrize("kind", [Denominator, Discount, Gain])
 def test_what_a_form_is_made_of_has_a_formula(kind: type) -> None:
-    unknown = {"GivenWorth", "GivenDiscount", "Grade", "Negative", "Except", "Listed", "IdealToTheEnd"}
+    unknown = {"GivenGain", "GivenDiscount", "Grade", "Negative", "Except", "Listed", "IdealToTheEnd"}
     for part in parts(kind):
         assert "given" not in part.formula or type(part).__name__ in unknown
 
@@ -128,7 +128,7 @@ def test_what_users_hand_over_is_known_to_be_unknown() -> None:
     assert isinstance(form.weight.discount, GivenDiscount)
     assert not is_best_when_sorted(form)
     assert set(proofs(form)) == {"localized", "complete"}
-    assert GivenWorth(np.square)(np.array([3.0])) == 9
+    assert GivenGain(np.square)(np.array([3.0])) == 9
     assert set(proofs(form / (lambda of, lists: 2.0))) == set()
 
 

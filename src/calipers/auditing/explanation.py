@@ -21,7 +21,7 @@ from calipers.errors import CalipersError, UnknownName, place_of, suggestion, wa
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Lists
 from calipers.measures.forms import Form
-from calipers.measures.forms.shares import numerator_and_divisor
+from calipers.measures.forms.shares import numerator_and_denominator
 from calipers.measures.registry import Measure
 from calipers.results.result import Result, Tables, in_short
 from calipers.results.scores import Reason
@@ -149,7 +149,7 @@ def _rows(rescorer: Rescorer, measure: Measure, lists: Lists, score: float, reas
         rows += [_result(what, value) for what, value in inside.values]
         why += [inside.remark] if inside.remark else []
         form, lists = inside.form, inside.lists
-    core, by = numerator_and_divisor(form)
+    core, by = numerator_and_denominator(form)
     lines = _terms(rescorer, "list", core, lists)
     lines.append(_result("sum of the list", float(np.nan_to_num(core.score(lists)[0]))))
     if by is not None:

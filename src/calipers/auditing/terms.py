@@ -77,12 +77,12 @@ def gains_and_weights(form: Form, lists: Lists) -> tuple[Floats, Floats] | None:
 
 @gains_and_weights.register(Linear)
 def _(form: Linear, lists: Lists) -> tuple[Floats, Floats]:
-    return lists.worth(form.value), form.weight.mean(lists.first, lists.last)
+    return lists.gains(form.value), form.weight.mean(lists.first, lists.last)
 
 
 @gains_and_weights.register(MeanOverCutoffs)
 def _(form: MeanOverCutoffs, lists: Lists) -> tuple[Floats, Floats]:
-    return lists.worth(form.of.value), form.weights(lists)
+    return lists.gains(form.of.value), form.weights(lists)
 
 
 @singledispatch

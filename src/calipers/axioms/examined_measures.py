@@ -15,7 +15,7 @@ from calipers.axioms.small_rankings import Space
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
-from calipers.measures.gains import Worth
+from calipers.measures.gains import Gain
 from calipers.measures.grammar import parse_all
 from calipers.measures.parameters import REQUIRED
 from calipers.measures.registry import Declaration, Measure
@@ -192,7 +192,7 @@ def walk(part: Any) -> Iterator[Any]:
 
 def _named_grades(form: Form) -> Iterator[float]:
     for part in walk(form):
-        if isinstance(part, Worth):
+        if isinstance(part, Gain):
             yield from part.only_grades or ()
         for name in ("rel", "max_grade"):
             grade = getattr(part, name, None)
@@ -201,7 +201,7 @@ def _named_grades(form: Form) -> Iterator[float]:
 
 
 def _has_table(form: Form) -> bool:
-    return any(isinstance(part, Worth) and part.only_grades is not None for part in walk(form))
+    return any(isinstance(part, Gain) and part.only_grades is not None for part in walk(form))
 
 
 def checked_grades(grades: Sequence[float]) -> tuple[float, ...]:

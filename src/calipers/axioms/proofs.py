@@ -30,13 +30,13 @@ from calipers.measures.forms import (
     WeightedDepth,
     ZeroIfShort,
 )
-from calipers.measures.forms.blended import Blended, OfBlendedRatios, RankBiasedBlended
+from calipers.measures.forms.blended import Blended, BlendedRatioForm, RankBiasedBlended
 from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.exposure import ExposureSum
-from calipers.measures.forms.paired import sum_of_precisions_from
-from calipers.measures.gains import described
+from calipers.measures.forms.paired import precision_sum_level
+from calipers.measures.gains import as_gain
 from calipers.measures.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.weights import Facts
@@ -68,7 +68,7 @@ def proofs(form: Form) -> Proofs:
 @proofs.register(Linear)
 def _(form: Linear) -> Proofs:
     proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
-    facts, gain = _weight_facts(form), described(form.value)
+    facts, gain = _weight_facts(form), as_gain(form.value)
     if facts is None or not gain.unit:
         return proved
     proved["monotone"] = "no rank has a negative weight"
@@ -94,7 +94,7 @@ def _(form: Paired) -> Proofs:
 
 @proofs.register(Cascade)
 def _(form: Cascade) -> Proofs:
-    facts, stop = form.weight.discount.facts, described(form.stop)
+    facts, stop = form.weight.discount.facts, as_gain(form.stop)
     proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
     if facts is None or not stop.chance:
         return proved
@@ -114,7 +114,7 @@ def _(form: Cascade) -> Proofs:
 @proofs.register(Peak)
 def _(form: Peak) -> Proofs:
     proved = {"localized": "the best document of the top k decides", "complete": "the best of nothing is 0"}
-    if described(form.value).unit:
+    if as_gain(form.value).unit:
         proved["monotone"] = "the best of more documents is no worse"
         proved["bounded"] = "no document is worth more than 1"
         proved["realizable"] = "a document worth 1, shown, gets the largest score at every k"
@@ -133,7 +133,7 @@ def _(form: JudgedPairs) -> Proofs:
 
 @proofs.register(SelfNormalisedGain)
 def _(form: SelfNormalisedGain) -> Proofs:
-    facts, gain = form.weight.discount.facts, described(form.value)
+    facts, gain = form.weight.discount.facts, as_gain(form.value)
     if facts is None or not facts.falling or not gain.unit:
         return {}
     proved = {
@@ -171,7 +171,7 @@ def _(form: Browsed) -> Proofs:
     proved = {}
     if form.reading.what in ("EU", "ETU"):
         proved["complete"] = EMPTY_SUM
-    if form.reading.what == "EU" and described(form.gain).unit:
+    if form.reading.what == "EU" and as_gain(form.gain).unit:
         proved["bounded"] = "a weighted mean of values of at most 1"
     return proved
 
@@ -258,13 +258,13 @@ def proofs_of_division(by: Denominator, form: Form) -> Proofs:
 @proofs_of_division.register(Ideal)
 @proofs_of_division.register(OwnIdeal)
 def _(by: Denominator, form: Form) -> Proofs:
-    return SORTED_SCORES_ONE if _weight_facts(form) is not None and described(form.gain).unit else {}
+    return SORTED_SCORES_ONE if _weight_facts(form) is not None and as_gain(form.gain).unit else {}
 
 
 @proofs_of_division.register(TotalWeight)
 def _(by: TotalWeight, form: Form) -> Proofs:
     facts = _weight_facts(form)
-    known = facts is not None and facts.positive and described(form.gain).unit
+    known = facts is not None and facts.positive and as_gain(form.gain).unit
     return {"bounded": "a weighted mean of values of at most 1"} if known else {}
 
 
@@ -305,7 +305,7 @@ def _(by: PrefixDepth, form: Form) -> Proofs:
 
 @proofs_of_division.register(Smaller)
 def _(by: Smaller, form: Form) -> Proofs:
-    level = sum_of_precisions_from(form)
+    level = precision_sum_level(form)
     counts_the_same = level is not None and level in (_counted_from(by.one), _counted_from(by.other))
     if not (counts_the_same and (by.one.of_cutoff or by.other.of_cutoff)):
         return {}
@@ -350,13 +350,13 @@ def _(form: Form) -> bool:
 @is_best_when_sorted.register(Linear)
 def _(form: Linear) -> bool:
     facts = _weight_facts(form)
-    return facts is not None and facts.falling and described(form.value).unit
+    return facts is not None and facts.falling and as_gain(form.value).unit
 
 
 @is_best_when_sorted.register(Cascade)
 def _(form: Cascade) -> bool:
     facts = form.weight.discount.facts
-    return facts is not None and facts.falling and described(form.stop).unit
+    return facts is not None and facts.falling and as_gain(form.stop).unit
 
 
 @is_best_when_sorted.register(Blended)
@@ -393,14 +393,14 @@ def _relevance_level(form: Form) -> float | None:
 
 @_relevance_level.register(Linear)
 def _(form: Linear) -> float | None:
-    return described(form.value).level
+    return as_gain(form.value).level
 
 
 @_relevance_level.register(Paired)
 @_relevance_level.register(BinaryPreference)
 @_relevance_level.register(JudgedPairs)
-@_relevance_level.register(OfBlendedRatios)
-def _(form: Paired | BinaryPreference | JudgedPairs | OfBlendedRatios) -> float:
+@_relevance_level.register(BlendedRatioForm)
+def _(form: Paired | BinaryPreference | JudgedPairs | BlendedRatioForm) -> float:
     return form.rel
 
 
@@ -419,7 +419,7 @@ def _(form: Form) -> bool:
 @_adds_at_most_one.register(Linear)
 def _(form: Linear) -> bool:
     facts = _weight_facts(form)
-    return facts is not None and facts.largest <= 1 and described(form.value).unit
+    return facts is not None and facts.largest <= 1 and as_gain(form.value).unit
 
 
 @_adds_at_most_one.register(Blended)

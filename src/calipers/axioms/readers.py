@@ -34,7 +34,7 @@ from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.free import OverOrders
 from calipers.measures.forms.group_exposure import GroupExposure
 from calipers.measures.forms.pairs import AsManyNonRelevant, PairForm
-from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.information import PairInformation
 from calipers.measures.normalisation import Normalised
 from calipers.measures.weights import Flat
@@ -169,9 +169,9 @@ def _(form: Complement) -> str:
 
 @reader.register(JudgedOnly)
 @reader.register(MeanOverCutoffs)
-@reader.register(Worthy)
+@reader.register(WithoutZeroGains)
 @reader.register(ZeroIfShort)
-def _(form: JudgedOnly | MeanOverCutoffs | Worthy | ZeroIfShort) -> str:
+def _(form: JudgedOnly | MeanOverCutoffs | WithoutZeroGains | ZeroIfShort) -> str:
     return reader(form.of)
 
 

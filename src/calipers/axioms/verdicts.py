@@ -15,7 +15,7 @@ from calipers.axioms.small_rankings import MORE_RANKINGS, space
 from calipers.axioms.table_notes import note_letters
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
-from calipers.measures.gains import described
+from calipers.measures.gains import as_gain
 
 SEVEN = tuple(PROPERTIES)
 NINE = (*SEVEN, *EXTRA)
@@ -218,7 +218,7 @@ def _bound(subject: Subject, binary: Scored) -> float:
     """1; or what one perfect document scores or is worth, where gains are larger than 1; or the largest score known."""
     top = np.array([binary.space.grades[-1]])
     worth = subject.form(1).gain
-    value = float(worth(top)[0]) if described(worth).adds else 0.0
+    value = float(worth(top)[0]) if as_gain(worth).adds else 0.0
     alone = float(binary.perfect[0])
     return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone), largest_score(subject.form(1)) or 0.0)
 

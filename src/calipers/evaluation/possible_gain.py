@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Form, Linear, Share
-from calipers.measures.gains import described
+from calipers.measures.gains import as_gain
 from calipers.measures.levels import Judged
 from calipers.measures.registry import Measure
 from calipers.results.averages import mean
@@ -27,7 +27,7 @@ def possible_gain(form: Form, lists: Lists) -> Floats | None:
 @possible_gain.register(Linear)
 def _(form: Linear, lists: Lists) -> Floats | None:
     """The weight of the unjudged documents, if a document is either relevant or not."""
-    level = described(form.value).level
+    level = as_gain(form.value).level
     if level is None or level <= 0:
         return None
     if lists.pool.largest_grade < level:

@@ -22,7 +22,7 @@ from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.forms import Form
-from calipers.measures.forms.base import HowFound, inexact
+from calipers.measures.forms.base import ComputationMethod, inexact
 from calipers.measures.forms.intents import greedy_ideal
 from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike
 from calipers.measures.normalisation import population_of, refuse_parts, standard_deviation
@@ -53,7 +53,9 @@ class Bounds(Result):
     sd: dict[str, Floats]  # over random rankings; NaN where there is no closed form and none was asked for
     error: dict[str, Floats]  # standard error of `expected` where that is sampled, else 0
     sd_error: dict[str, Floats]  # standard error of `sd` where that is sampled, else 0
-    exactness: dict[str, dict[str, HowFound]]  # of ideal, expected, worst and, where there is one, sd: how it was found
+    exactness: dict[
+        str, dict[str, ComputationMethod]
+    ]  # of ideal, expected, worst and, where there is one, sd: how it was found
 
     @property
     def inexact(self) -> dict[str, str]:
@@ -307,12 +309,16 @@ def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | No
     all have to be named, as where rankings are drawn.
     """
     how = form.exactness()
-    closed = (how.ties, how.ideal, how.worst, how.expected) == ("exact",) * 4 and not how.draws_ties and not how.bounds
+    closed = (
+        (how.ties, how.ideal, how.worst, how.expected) == ("exact",) * 4
+        and not how.samples_ties
+        and not how.inexact_bounds
+    )
     if pool.kind != "grades" or not closed or not (how.has_variance or sd == "exact"):
         return None
     if form.traits.ignores_unjudged or form.traits.reads_costs:
         return None
-    matters, gain = form.can_change_score(pool.grade), np.asarray(form.gain(pool.grade), np.float64)
+    matters, gain = form.grade_affects_score(pool.grade), np.asarray(form.gain(pool.grade), np.float64)
     apart = gain[matters].min(initial=np.inf) > gain[~matters].max(initial=-np.inf)
     return matters if apart else None
 
@@ -324,16 +330,18 @@ def _relevant(population: Population, name: str) -> Ints:
     return np.asarray(shown.count(shown.grade >= 1))
 
 
-def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, HowFound]:
+def _exactness(
+    form: Form, population: Population, error: Floats | None, sd: str, ideal: str
+) -> dict[str, ComputationMethod]:
     """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
     how = form.exactness(population)
     expected = how.expected
     if error is None:
         expected = "exact"
-    elif how.draws_ties or expected == "sampled":
+    elif how.samples_ties or expected == "sampled":
         expected = "sampled" if (error > 0).any() else "enumerated"
     greedy = ideal == "greedy" and form.exactness().ideal == "bound"
-    found: dict[str, HowFound] = {
+    found: dict[str, ComputationMethod] = {
         "ideal": "greedy" if greedy else how.ideal,
         "expected": expected,
         "worst": how.worst,

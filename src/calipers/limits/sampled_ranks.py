@@ -25,7 +25,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms import Cascade, Form, Linear, Paired, Peak, Share
-from calipers.measures.gains import Value, described
+from calipers.measures.gains import Value, as_gain
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.levels import AtLeast
 from calipers.measures.weights import Weights
@@ -378,7 +378,7 @@ def _(form: Cascade, ranking: Lists) -> RankTerms:
 
     whole = Cascade(Weights(One()), form.stop).score(ranking)
     found = _by_place(ranking, form.weight.cutoff, coefficient, whole)
-    return RankTerms(found, form.weight, described(form.stop).level is not None)
+    return RankTerms(found, form.weight, as_gain(form.stop).level is not None)
 
 
 @rank_terms.register(Paired)
@@ -403,7 +403,7 @@ def _(form: Peak, ranking: Lists) -> RankTerms:
         return np.asarray(Peak(form.value, place).score(ranking) - above)
 
     found = _by_place(ranking, form.cutoff, coefficient, Peak(form.value).score(ranking))
-    return RankTerms(found, Weights(One(), form.cutoff), described(form.value).level is not None)
+    return RankTerms(found, Weights(One(), form.cutoff), as_gain(form.value).level is not None)
 
 
 @rank_terms.register(Share)

@@ -17,11 +17,11 @@ import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.browsing import Patient
-from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import Value
 from calipers.measures.parameters import GAIN_OR_BINARY, MAX_GRADE, REL
 from calipers.measures.registry import measure
-from calipers.measures.user_models import RANKS, TARGET, worth_of
+from calipers.measures.user_models import RANKS, TARGET, relevance_or_gain
 from calipers.record import Record
 
 
@@ -30,8 +30,8 @@ from calipers.record import Record
 )
 def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None) -> Form:
     """INSQ for a reader who expects T relevant documents and goes on longer until they are found."""
-    value = worth_of(rel, gain, max_grade)
-    return Worthy(Deterministic(Adaptive(float(T), value, ranks)), value)
+    value = relevance_or_gain(rel, gain, max_grade)
+    return WithoutZeroGains(Deterministic(Adaptive(float(T), value, ranks)), value)
 
 
 class Adaptive(Record):
@@ -53,7 +53,7 @@ class Adaptive(Record):
 
     def __call__(self, lists: Lists) -> Floats:
         lists = lists.top(self.ranks)
-        gain = lists.worth(self.value)
+        gain = lists.gains(self.value)
         bottom = np.inf if self.ranks is None else self.ranks + 1.0
         count = len(lists)
         # Stretches: one before the first gain of each list, then one from each gain on.

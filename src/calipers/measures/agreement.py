@@ -17,7 +17,7 @@ import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.base import Exactness
-from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import LinearGain
 from calipers.measures.levels import AtLeast
 from calipers.measures.parameters import PERSISTENCE, REL, TOP_K, Parameter
@@ -40,7 +40,7 @@ OVERLAP_DEPTH = Parameter(
 @measure("Compat", p=OVERLAP_PERSISTENCE, normalize=NORMALIZE, depth=OVERLAP_DEPTH, at="depth")
 def compatibility(p: float, normalize: bool, depth: int) -> Form:
     """Rank-biased overlap with the nearest ideal ranking: by grade, then as the list has it."""
-    return Worthy(Deterministic(OverlapWithIdeal(p, normalize, depth)), LinearGain())
+    return WithoutZeroGains(Deterministic(OverlapWithIdeal(p, normalize, depth)), LinearGain())
 
 
 @measure("Accuracy", cutoff=TOP_K, rel=REL)
@@ -49,7 +49,7 @@ def accuracy(cutoff: int | None, rel: float) -> Form:
     return Pairwise(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel), cutoff)
 
 
-class Pairwise(Worthy):
+class Pairwise(WithoutZeroGains):
     """The share of pairs in order, of a relevant document and another one in the top k.
 
     The best list has one of the other documents at its end, the worst a relevant one: 1 and 0, wherever two documents
@@ -69,7 +69,7 @@ class Pairwise(Worthy):
 
     def _has_pairs(self, population: Population) -> NDArray[np.bool_]:
         shown = population.shuffled
-        relevant = shown.count(shown.worth(self.value) > 0)
+        relevant = shown.count(shown.gains(self.value) > 0)
         return np.asarray((relevant > 0) & (relevant < population.size) & (self.cutoff != 1))
 
 

@@ -45,7 +45,7 @@ from calipers.measures.forms.browsing import (
 )
 from calipers.measures.parameters import GAIN_OR_BINARY, MAX_GRADE, PERSISTENCE, REL, TOP_K, Parameter
 from calipers.measures.registry import Declaration, Measure, measure
-from calipers.measures.user_models import TARGET, worth_of
+from calipers.measures.user_models import TARGET, relevance_or_gain
 from calipers.measures.weights import DISCOUNTS, FLAT, Geometric, InverseSquare, PowerSteps, Weights
 
 DEPTH = 1000  # ranks that are followed by default, as in cwl_eval
@@ -114,45 +114,45 @@ def bejeweled_player(
     T: float, K: float, hb: float, hc: float, median: float, rel: float, gain: Any, max_grade: float | None
 ) -> Form:
     """The gain per document of a reader who stops once T is gained or K is spent; hb and hc move both on the way."""
-    value = worth_of(rel, gain, max_grade)
+    value = relevance_or_gain(rel, gain, max_grade)
     return read(Bejeweled(value, float(T), float(K), float(hb), float(hc), float(median)), "EU", DEPTH)
 
 
 @measure("NERR8", cutoff=FOLLOWED.required, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_flat(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a reader of at most k documents who stops where one satisfies."""
-    return read(SatisfiedReader(worth_of(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", cutoff)
+    return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", cutoff)
 
 
 @measure("NERR9", cutoff=FOLLOWED.required, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who also tires as one over the rank, as the reader of ERR does."""
-    return read(SatisfiedReader(worth_of(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", cutoff)
+    return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", cutoff)
 
 
 @measure("NERR10", p=PERSISTENCE.by_default(0.9), rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_persistent(p: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who goes on with probability p where a document does not satisfy, as in RBP."""
-    return read(SatisfiedReader(worth_of(rel, gain, max_grade), Weights(Geometric(p))), "EU", DEPTH)
+    return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), Weights(Geometric(p))), "EU", DEPTH)
 
 
 @measure("NERR11", T=TARGET, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_patient(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who goes on as that of INSQ where a document does not satisfy."""
     weights = Weights(InverseSquare(float(T)))
-    return read(SatisfiedReader(worth_of(rel, gain, max_grade), weights), "EU", DEPTH)
+    return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), weights), "EU", DEPTH)
 
 
 @measure("IFT-C1", T=GAIN_WANTED, b1=STOPPING, R1=GAIN_STRICTNESS, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def foraging_goal(T: float, b1: float, R1: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a forager who stops the more surely the nearer the gain is to T."""
-    return read(Foraging(worth_of(rel, gain, max_grade), goal=(float(T), float(b1), float(R1))), "EU", DEPTH)
+    return read(Foraging(relevance_or_gain(rel, gain, max_grade), goal=(float(T), float(b1), float(R1))), "EU", DEPTH)
 
 
 @measure("IFT-C2", A=RATE_WANTED, b2=STOPPING, R2=RATE_STRICTNESS, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def foraging_rate(A: float, b2: float, R2: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a forager who goes on while the rate of gain by cost is above A."""
-    return read(Foraging(worth_of(rel, gain, max_grade), rate=(float(A), float(b2), float(R2))), "EU", DEPTH)
+    return read(Foraging(relevance_or_gain(rel, gain, max_grade), rate=(float(A), float(b2), float(R2))), "EU", DEPTH)
 
 
 @measure(
@@ -172,31 +172,31 @@ def foraging(
 ) -> Form:
     """The gain per document of a forager with both a goal T of gain and a rate A of gain by cost."""
     goal, rate = (float(T), float(b1), float(R1)), (float(A), float(b2), float(R2))
-    return read(Foraging(worth_of(rel, gain, max_grade), goal, rate), "EU", DEPTH)
+    return read(Foraging(relevance_or_gain(rel, gain, max_grade), goal, rate), "EU", DEPTH)
 
 
 @measure("SET", cutoff=FOLLOWED.by_default(10), beta=POWER, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def search_economics(cutoff: int, beta: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a reader of k documents at most, to whom i of them are worth i^beta."""
     weights = Weights(PowerSteps(float(beta)), cutoff)
-    return read(ByRank(worth_of(rel, gain, max_grade), weights), "EU", cutoff)
+    return read(ByRank(relevance_or_gain(rel, gain, max_grade), weights), "EU", cutoff)
 
 
 @measure("NPV", cutoff=TOP_K, rate=RATE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def net_present_value(cutoff: int | None, rate: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """RBP for a reader to whom each further document is worth less by an interest rate: p = 1 / (1 + rate)."""
     p = 1.0 / (1.0 + rate)
-    return Linear(Weights(Geometric(p), cutoff), worth_of(rel, gain, max_grade))
+    return Linear(Weights(Geometric(p), cutoff), relevance_or_gain(rel, gain, max_grade))
 
 
 @measure("TBG", halflife=HALFLIFE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def time_biased_gain(halflife: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention halves with each halflife that was spent above a document."""
-    faded = FadingReader(worth_of(rel, gain, max_grade), halflife=float(halflife))
+    faded = FadingReader(relevance_or_gain(rel, gain, max_grade), halflife=float(halflife))
     return read(faded, "ETU", DEPTH)
 
 
 @measure("U-measure", L=TEXT_LENGTH, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE, aliases=("UMeasure",))
 def u_measure(L: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention falls evenly to nothing over a text of length L."""
-    return read(FadingReader(worth_of(rel, gain, max_grade), limit=float(L)), "ETU", DEPTH)
+    return read(FadingReader(relevance_or_gain(rel, gain, max_grade), limit=float(L)), "ETU", DEPTH)

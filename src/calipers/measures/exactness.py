@@ -30,7 +30,7 @@ def may_sample(measures: Iterable[Measure], ties: bool) -> Iterator[int]:
     """The places of the measures for which something may be drawn: orders of ties, or random rankings for bounds."""
     for place, measure in enumerate(measures):
         how = measure.form.exactness()
-        if "sampled" in how.bounds or (ties and how.draws_ties):
+        if "sampled" in how.inexact_bounds or (ties and how.samples_ties):
             yield place
 
 
@@ -55,7 +55,7 @@ def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int]) ->
     """
     found = {}
     for place, (name, measure) in enumerate(measures.items()):
-        others = (word for word in measure.form.exactness().bounds if word != "sampled")
+        others = (word for word in measure.form.exactness().inexact_bounds if word != "sampled")
         words = inexact(*(("sampled",) if place in drawn else ()), *others)
         if words:
             found[name] = ", ".join(words)

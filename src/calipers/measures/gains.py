@@ -22,7 +22,7 @@ class Value(Protocol):
     def __call__(self, grade: Floats) -> Floats: ...
 
 
-class Worth(Record):
+class Gain(Record):
     """A value that says what is known of it."""
 
     unit: ClassVar[bool] = False  # whether grades from 0 to 1 are worth 0 to 1, never less
@@ -51,7 +51,7 @@ class Worth(Record):
         raise TypeError(f"{type(self).__name__} does not say what a grade is worth")
 
 
-class GivenWorth(Worth):
+class GivenGain(Gain):
     """A user's function of grades, of which nothing is known."""
 
     function: Value
@@ -60,12 +60,12 @@ class GivenWorth(Worth):
         return self.function(grade)
 
 
-def described(value: Value) -> Worth:
+def as_gain(value: Value) -> Gain:
     """What is known of a value."""
-    return value if isinstance(value, Worth) else GivenWorth(value)
+    return value if isinstance(value, Gain) else GivenGain(value)
 
 
-class Grade(Worth):
+class Grade(Gain):
     """The grade as it is."""
 
     adds = False
@@ -74,7 +74,7 @@ class Grade(Worth):
         return grade
 
 
-class Negative(Worth):
+class Negative(Gain):
     """A worth turned round."""
 
     of: Value
@@ -83,7 +83,7 @@ class Negative(Worth):
         return -self.of(grade)
 
 
-class LinearGain(Worth):
+class LinearGain(Gain):
     """The grade itself; grades below 0 are worth 0."""
 
     unit = True
@@ -93,7 +93,7 @@ class LinearGain(Worth):
         return np.maximum(grade, 0.0)
 
 
-class ExponentialGain(Worth):
+class ExponentialGain(Gain):
     """2^grade - 1; grades below 0 are worth 0."""
 
     unit = True
@@ -104,7 +104,7 @@ class ExponentialGain(Worth):
             return np.exp2(np.maximum(grade, 0.0)) - 1.0
 
 
-class TableGain(Worth):
+class TableGain(Gain):
     """A worth for each grade; a grade of 0 or less that the table lacks is worth 0."""
 
     formula = "the gain that a table gives the grade"
@@ -125,7 +125,7 @@ class TableGain(Worth):
         return np.where(listed, gains[place], 0.0)
 
 
-class Except(Worth):
+class Except(Gain):
     """A gain, but another worth for some grades."""
 
     gain: Value
@@ -138,7 +138,7 @@ class Except(Worth):
         return worth
 
 
-class GainFrom(Worth):
+class GainFrom(Gain):
     """The gain of a relevant document, one whose grade reaches the relevance level; nothing for the others."""
 
     gain: Value
@@ -146,13 +146,13 @@ class GainFrom(Worth):
 
     @property
     def formula(self) -> str:
-        return f"{described(self.gain).formula}; nothing for a grade below {self.rel:g}"
+        return f"{as_gain(self.gain).formula}; nothing for a grade below {self.rel:g}"
 
     def __call__(self, grade: Floats) -> Floats:
         return np.where(grade >= self.rel, self.gain(grade), 0.0)
 
 
-class ShareOfLargest(Worth):
+class ShareOfLargest(Gain):
     """A gain as a share of what the largest grade is worth, so that it lies in [0, 1]."""
 
     unit = True
@@ -162,7 +162,7 @@ class ShareOfLargest(Worth):
 
     @property
     def formula(self) -> str:
-        return f"{described(self.gain).formula}, as a share of what the largest grade is worth"
+        return f"{as_gain(self.gain).formula}, as a share of what the largest grade is worth"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -173,7 +173,7 @@ class ShareOfLargest(Worth):
         return _share(gain, largest, self.max_grade)
 
 
-class StopProbability(Worth):
+class StopProbability(Gain):
     """(2^grade - 1) / 2^max_grade: how likely a reader is satisfied and stops."""
 
     unit = True
@@ -189,7 +189,7 @@ class StopProbability(Worth):
         return _share(ExponentialGain()(_not_above(grade, self.max_grade)), most, self.max_grade)
 
 
-class StopByGain(Worth):
+class StopByGain(Gain):
     """gain / (gain of the largest grade + 1): how likely a reader is satisfied and stops."""
 
     unit = True
@@ -200,7 +200,7 @@ class StopByGain(Worth):
 
     @property
     def formula(self) -> str:
-        return f"g / (G + 1), g being {described(self.gain).formula}, and G that of the largest grade"
+        return f"g / (G + 1), g being {as_gain(self.gain).formula}, and G that of the largest grade"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -208,7 +208,7 @@ class StopByGain(Worth):
             return _share(self.gain(_not_above(grade, self.max_grade)), most, self.max_grade)
 
 
-class ShareOf(Worth):
+class ShareOf(Gain):
     """The grade, which is a gain already, over the gain of the largest grade + 1."""
 
     formula = "what it gains / (the gain of the largest grade + 1)"

@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
-from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.levels import AtLeast
 from calipers.measures.parameters import REL, Parameter
 from calipers.measures.registry import measure
@@ -56,7 +56,7 @@ def eleven_point_average(points: list[float], rel: float, rounding: str) -> Form
 
 
 def _curve(points: list[float], rel: float, rounding: str) -> Form:
-    return Worthy(Deterministic(MeanPrecisionFrom(tuple(points), rel, rounding)), AtLeast(rel))
+    return WithoutZeroGains(Deterministic(MeanPrecisionFrom(tuple(points), rel, rounding)), AtLeast(rel))
 
 
 class MeanPrecisionFrom(Record):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats
-from calipers.measures.gains import Worth
+from calipers.measures.gains import Gain
 
 
-class AtLeast(Worth):
+class AtLeast(Gain):
     """1 for a relevant document: one whose grade reaches the relevance level."""
 
     unit = True
@@ -27,7 +27,7 @@ class AtLeast(Worth):
         return (grade >= self.rel).astype(np.float64)
 
 
-class Judged(Worth):
+class Judged(Gain):
     """1 for every judged document."""
 
     unit = True

@@ -198,7 +198,7 @@ class Normalised(Form):
             *((inner.ideal, inner.worst) if reads_extremes else ()),
         )
         expected = "sampled" if self._samples_deviation else inner.expected
-        return Exactness(ties=inner.ties, expected=expected, draws_ties=inner.draws_ties, bounds=bounds)
+        return Exactness(ties=inner.ties, expected=expected, samples_ties=inner.samples_ties, inexact_bounds=bounds)
 
     def error(self, lists: Lists) -> Floats:
         """What the errors of the score inside, of the expected score and of the deviation add up to: the square root of
@@ -283,7 +283,7 @@ class Normalised(Form):
             if self._samples_deviation:
                 deviation_off = deviation_error(self.base, population)
         how = self.base.exactness()
-        if self._reads_expected and (how.expected == "sampled" or how.draws_ties):
+        if self._reads_expected and (how.expected == "sampled" or how.samples_ties):
             expected_off = expected_error(self.base, population)
         worst = self.base.worst(population) if self._reads_worst else np.full(len(ideal), np.nan)
         return Limits(ideal, expected, worst, deviation, expected_off, deviation_off)
@@ -329,12 +329,12 @@ def _(form: Normalised) -> str:
 
 
 @singledispatch
-def reason_against(form: Form, normalisation: str) -> str:
+def reason_not_to_normalise(form: Form, normalisation: str) -> str:
     """Return why a normalisation such as V2 says nothing about a form, or an empty string if it does."""
     return ""
 
 
-@reason_against.register(ExposureSum)
+@reason_not_to_normalise.register(ExposureSum)
 def _(form: ExposureSum, normalisation: str) -> str:
     if form.sum == "relevance":
         return ""
@@ -348,16 +348,16 @@ def _(form: ExposureSum, normalisation: str) -> str:
     return ""
 
 
-@reason_against.register(GroupExposure)
+@reason_not_to_normalise.register(GroupExposure)
 def _(form: GroupExposure, normalisation: str) -> str:
     if normalisation in ("V1", "V2", "V2s"):
         return "a random ranking gives each group the share of its documents, which may be ideal; U and W take it"
     return NO_DEVIATION if normalisation == "Z" else ""
 
 
-@reason_against.register(JudgedOnly)
+@reason_not_to_normalise.register(JudgedOnly)
 def _(form: JudgedOnly, normalisation: str) -> str:
-    return reason_against(form.of, normalisation)
+    return reason_not_to_normalise(form.of, normalisation)
 
 
 def standard_deviation(form: Form, population: Population, *, sample: bool) -> Floats:
@@ -435,7 +435,7 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
                 f"{name} of {of!r}: with negative gains the expected score may exceed the ideal's range, "
                 "so the normalised score means nothing; negative grades are fine"
             )
-        if reason := reason_against(of.form, name):
+        if reason := reason_not_to_normalise(of.form, name):
             raise CalipersError(f"{name} of {of!r}: {reason}")
         if function in (v1, v2) and of.form.traits.can_be_negative:
             raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")

@@ -15,7 +15,7 @@ from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
 from calipers.measures.dialects import refusal
 from calipers.measures.forms import Form
-from calipers.measures.forms.base import HowFound
+from calipers.measures.forms.base import ComputationMethod
 from calipers.measures.forms.free import Free, UnjudgedGrade
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.name_lists import shortened
@@ -357,7 +357,7 @@ class Measure(Record):
         return "grades" if self.reads == "groups" else self.reads
 
     @property
-    def exactness(self) -> HowFound:
+    def exactness(self) -> ComputationMethod:
         """Whether averages over ties, and so expected values, are exact, enumerated or sampled."""
         return self.form.exactness().expected
 

@@ -133,7 +133,7 @@ class WeighedGains(Form):
     """The sum of weight(rank) * gain(grade) * the documents that it stands for; in a tie, the mean of its weights."""
 
     weight: Weights
-    grade_gain: Value
+    gain_function: Value
 
     def score(self, lists: Lists) -> Floats:
         top = lists.top(self.weight.cutoff)
@@ -141,7 +141,7 @@ class WeighedGains(Form):
 
     def _gains(self, pool: Pool) -> Floats:
         sampled = samples_of(pool)
-        return np.asarray(np.where(pool.grade >= 0, pool.worth(self.grade_gain), 0.0) * sampled.weight)
+        return np.asarray(np.where(pool.grade >= 0, pool.gains(self.gain_function), 0.0) * sampled.weight)
 
     def extreme_order(self, population: Population, best: bool) -> Lists:
         return population.once(("order", self, best), lambda: self._ordered(population, best))
@@ -187,7 +187,7 @@ class EstimatedIdeal(Denominator):
         return lists.pool.once(("estimated ideal", of), lambda: self._ideal(of, samples_of(lists.pool)))[lists.query]
 
     def _ideal(self, of: WeighedGains, pool: SampledPool) -> Floats:
-        gain = np.where(pool.grade >= 0, pool.worth(of.grade_gain), 0.0)
+        gain = np.where(pool.grade >= 0, pool.gains(of.gain_function), 0.0)
         kept = np.flatnonzero(gain > 0)
         order = kept[np.lexsort((-gain[kept], pool.query[kept]))]
         weight, query = pool.weight[order], pool.query[order]

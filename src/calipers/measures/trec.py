@@ -24,7 +24,7 @@ from calipers.measures.forms import (
     RelevantPrefix,
     Smaller,
 )
-from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import Negative, Value, gain_of
 from calipers.measures.levels import AtLeast
 from calipers.measures.parameters import GAIN, GAINS, REL, TOP_K, Parameter
@@ -79,7 +79,7 @@ def geometric_bpref(rel: float) -> Form:
 @measure("yaap", rel=REL)
 def yet_another_average_precision(rel: float) -> Form:
     """log((1 + SP) / (1 + R - SP)): AP on a scale that can be averaged."""
-    return Worthy(Deterministic(LogOdds(rel)), AtLeast(rel))
+    return WithoutZeroGains(Deterministic(LogOdds(rel)), AtLeast(rel))
 
 
 # -- gains -------------------------------------------------------------------------------------------
@@ -88,28 +88,28 @@ def yet_another_average_precision(rel: float) -> Form:
 @measure("binG", rel=REL)
 def binary_gain(rel: float) -> Form:
     """The mean over the relevant documents of 1 / log2(2 + non-relevant documents above)."""
-    return Worthy(Deterministic(_per_nonrelevant), AtLeast(rel)) / RELEVANT(rel)
+    return WithoutZeroGains(Deterministic(_per_nonrelevant), AtLeast(rel)) / RELEVANT(rel)
 
 
 @measure("G", gain=GAIN, gains=GAINS)
 def normalised_gain(gain: Any, gains: Any) -> Form:
     """Gains, each discounted by how much more the ideal ranking has gained by then, as a share of all gains."""
     value = gain_of(gain, gains)
-    return Worthy(Deterministic(GainsBehindIdeal(value)), value)
+    return WithoutZeroGains(Deterministic(GainsBehindIdeal(value)), value)
 
 
 @measure("ndcg_rel", gain=GAIN, gains=GAINS)
 def ndcg_at_relevant(gain: Any, gains: Any) -> Form:
     """The mean of nDCG over the ranks of the relevant documents; for those not retrieved, at the end of the list."""
     value = gain_of(gain, gains)
-    return Worthy(Deterministic(AtEachRelevant(value)), value)
+    return WithoutZeroGains(Deterministic(AtEachRelevant(value)), value)
 
 
 @measure("Rndcg", gain=GAIN, gains=GAINS, rel=REL)
 def ndcg_at_levels(gain: Any, gains: Any, rel: float) -> Form:
     """The mean of nDCG over the ranks at which the ideal ranking goes down to a lower gain, and the last rank."""
     value = gain_of(gain, gains)
-    return Worthy(Deterministic(AtEachLevel(value, rel)), value)
+    return WithoutZeroGains(Deterministic(AtEachLevel(value, rel)), value)
 
 
 @measure("ideal_dcg", gain=GAIN, gains=GAINS)
@@ -213,7 +213,7 @@ class IdealGains(Record):
     @classmethod
     def of(cls, pool: Pool, value: Value) -> IdealGains:
         def sort() -> IdealGains:
-            gain = pool.worth(value)
+            gain = pool.gains(value)
             return cls(pool.offsets, gain[np.lexsort((-gain, pool.query))])
 
         return pool.once(("ideal gains", value), sort)
@@ -239,12 +239,12 @@ class GainsBehindIdeal(Record):
 
     def __call__(self, lists: Lists) -> Floats:
         ideal = IdealGains.of(lists.pool, self.value)
-        gain = lists.worth(self.value)
+        gain = lists.gains(self.value)
         query, rank = lists.query[lists.list], lists.first.astype(np.int64)
         beyond = np.maximum(rank - lists.pool.size[query], 0)
         cost = ideal.sums(np.maximum(ideal.gain, 1.0), query, rank) + beyond
         gained = _above(lists, gain) + gain
-        everything = lists.pool.sum(lists.pool.worth(self.value))[lists.query]
+        everything = lists.pool.sum(lists.pool.gains(self.value))[lists.query]
         with np.errstate(invalid="ignore"):
             score = lists.sum(gain / np.log2(2.0 + cost - gained)) / everything
         return np.where(everything > 0, score, np.nan)
@@ -257,10 +257,10 @@ class AtEachRelevant(Record):
 
     def __call__(self, lists: Lists) -> Floats:
         ideal = IdealGains.of(lists.pool, self.value)
-        gain = lists.worth(self.value) / np.log2(lists.first + 1.0)
+        gain = lists.gains(self.value) / np.log2(lists.first + 1.0)
         dcg = _above(lists, gain) + gain
         at_found = lists.sum(dcg / ideal.dcg(lists.query[lists.list], lists.first.astype(np.int64)))
-        relevant = lists.pool.count(lists.pool.worth(self.value) > 0)[lists.query]
+        relevant = lists.pool.count(lists.pool.gains(self.value) > 0)[lists.query]
         with np.errstate(divide="ignore", invalid="ignore"):
             at_end = lists.sum(gain) / ideal.dcg(lists.query, lists.pool.size[lists.query])
             score = (at_found + (relevant - np.diff(lists.offsets)) * at_end) / relevant
@@ -285,13 +285,13 @@ class AtEachLevel(Record):
         best = np.full((pool.queries, width), np.inf)
         best[query, column] = ideal.dcg(query, depth)
         # One row per list and one column per level: what the list gains between one level's depth and the next one's.
-        gain = lists.worth(self.value) / np.log2(lists.first + 1.0)
+        gain = lists.gains(self.value) / np.log2(lists.first + 1.0)
         band = (depths[lists.query[lists.list]] < lists.first[:, None]).sum(axis=1)
         cell = lists.list * (width + 1) + band
         gained = np.bincount(cell, weights=gain, minlength=len(lists) * (width + 1))
         dcg = np.cumsum(gained.reshape(len(lists), width + 1), axis=1)
         # The last rank counts too where at least two documents follow the last one with a gain in the ideal ranking.
-        positive = pool.count(pool.worth(self.value) > 0)[lists.query]
+        positive = pool.count(pool.gains(self.value) > 0)[lists.query]
         goes_on = lists.length > positive + 1
         with np.errstate(divide="ignore", invalid="ignore"):
             at_end = dcg[:, -1] / ideal.dcg(lists.query, positive)

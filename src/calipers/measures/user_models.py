@@ -58,7 +58,7 @@ def expected_reciprocal_rank(cutoff: int | None, max_grade: float | None, gain: 
 @measure("RBP", cutoff=TOP_K, p=PERSISTENCE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def rank_biased_precision(cutoff: int | None, p: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The rate at which a reader, who goes on to the next rank with probability p, meets relevant documents."""
-    return Linear(Weights(Geometric(p), cutoff), worth_of(rel, gain, max_grade))
+    return Linear(Weights(Geometric(p), cutoff), relevance_or_gain(rel, gain, max_grade))
 
 
 @measure("RBP-residual", cutoff=TOP_K, p=PERSISTENCE, aliases=("RBPResidual",))
@@ -72,7 +72,7 @@ def inverse_squares(
     cutoff: int | None, T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None
 ) -> Form:
     """RBP for a reader who wants T relevant documents and grows more persistent on the way down."""
-    value = worth_of(rel, gain, max_grade)
+    value = relevance_or_gain(rel, gain, max_grade)
     if ranks is None:
         return Linear(Weights(InverseSquare(T), cutoff), value)
     if cutoff is not None:
@@ -90,7 +90,7 @@ def inverse_squares(
 )
 def weighted(cutoff: int | None, discount: Any, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The sum of any weight of each rank times the worth of its document."""
-    return Linear(discount_of(discount).up_to(cutoff), worth_of(rel, gain, max_grade))
+    return Linear(discount_of(discount).up_to(cutoff), relevance_or_gain(rel, gain, max_grade))
 
 
 def stop_of(gain: Any, max_grade: float | None) -> Value:
@@ -100,7 +100,7 @@ def stop_of(gain: Any, max_grade: float | None) -> Value:
     return StopProbability(largest) if value == GAINS["exp"] else StopByGain(value, largest)
 
 
-def worth_of(rel: float, gain: Any, max_grade: float | None) -> Value:
+def relevance_or_gain(rel: float, gain: Any, max_grade: float | None) -> Value:
     """Relevant or not; or, with a gain, the share of what the largest grade is worth; or the grade as it is."""
     if gain is None:
         return AtLeast(rel)

@@ -35,7 +35,7 @@ from calipers.measures.forms import (
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.forms.shares import numerator_and_divisor
+from calipers.measures.forms.shares import numerator_and_denominator
 from calipers.measures.gains import Value
 from calipers.measures.levels import AtLeast
 from calipers.measures.weights import FLAT
@@ -458,7 +458,7 @@ def _all_judged(found: OpenScores, query: Ints, grade: Floats) -> Lists:
 
 def _joint_scores(found: OpenScores, part: Unknown, grade: Floats, world: Lists) -> Floats:
     form, lists = found.measure.form, part.graded(grade)
-    numerator, divisor = numerator_and_divisor(form)
+    numerator, divisor = numerator_and_denominator(form)
     if divisor is None or divisor.of_list or depends_on_own_list_only(form):
         return scores_of(found.measure, found.options, lists)
     by = np.asarray(divisor(numerator, world), np.float64)[part.lists.query]

@@ -31,7 +31,7 @@ from calipers.measures.forms import (
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.gains import described
+from calipers.measures.gains import as_gain
 from calipers.measures.levels import AtLeast
 from calipers.measures.trec import Unjudged
 from calipers.unjudged.gradings import (
@@ -65,7 +65,7 @@ def extreme_grades(form: Form, unknown: Unknown, largest: bool) -> Floats:
 @extreme_grades.register(Linear)
 def _(form: Linear, unknown: Unknown, largest: bool) -> Floats:
     """Each document counts by itself: the largest gain where it has a weight, or the smallest."""
-    if described(form.value).measures_judging:
+    if as_gain(form.value).measures_judging:
         raise CalipersError(MEASURES_JUDGING)
     levels = GainLevels.of(form.value, unknown.grades, unknown.lists.pool)
     weight = unknown.weights(form.weight)
@@ -226,7 +226,7 @@ def _(form: Paired, unknown: Unknown, levels: GainLevels, largest: bool, most: i
 
 def _added_precision(form: Paired, unknown: Unknown, largest: bool) -> Floats:
     """Return what each unknown document adds where all unknown ones above it, or all below it, are relevant too."""
-    lists = unknown.lists.worthy(AtLeast(form.rel))
+    lists = unknown.lists.with_gain(AtLeast(form.rel))
     shown = np.flatnonzero(unknown.seen)
     member, first, last = unknown.list[shown], unknown.first[shown].astype(np.int64), unknown.last[shown]
     far = int(max(first.max(initial=0), lists.first.max(initial=0))) + 1
@@ -305,7 +305,7 @@ def top_unknown(form: Form) -> tuple[int, int] | None:
 @top_unknown.register(Linear)
 def _(form: Linear) -> tuple[int, int] | None:
     cutoff = form.weight.cutoff
-    if cutoff is None or described(form.value).measures_judging or not form.weights_fall:
+    if cutoff is None or as_gain(form.value).measures_judging or not form.weights_fall:
         return None
     return cutoff, 0
 

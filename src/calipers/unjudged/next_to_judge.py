@@ -20,7 +20,7 @@ from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.forms.shares import numerator_and_divisor
+from calipers.measures.forms.shares import numerator_and_denominator
 from calipers.measures.registry import Measure
 from calipers.results.tables import Table
 from calipers.unjudged.extreme_grades import extreme_grades, growth_of
@@ -84,7 +84,7 @@ def weighted_sum_of(name: str, measure: Measure) -> Linear:
 
 def unit_weights(found: OpenScores) -> Floats:
     """Return, for each unjudged document in each list, by how much its grade can move the score."""
-    of, divisor = weighted_sum_of(found.name, found.measure), numerator_and_divisor(found.measure.form)[1]
+    of, divisor = weighted_sum_of(found.name, found.measure), numerator_and_denominator(found.measure.form)[1]
     block = found.lists.unknown(found.grades)
     extreme_grades(of, block, True)  # refuses what has no range
     worth = np.asarray(of.value(found.grades))

@@ -129,7 +129,7 @@ def range_of(measure: Measure, unknown: Unknown, options: ScoringOptions) -> Sco
     except NoRange:
         return _range_by_trying(measure, unknown, options)
     form = measure.form
-    matters = None if _told_apart(form, unknown) else form.can_change_score
+    matters = None if _told_apart(form, unknown) else form.grade_affects_score
     undefined = np.isnan(form.score(unknown.lists))
     ends = []
     for grade, largest in zip(gradings, (False, True), strict=True):

@@ -25,7 +25,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.forms.shares import numerator_and_divisor
+from calipers.measures.forms.shares import numerator_and_denominator
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.scores import means
@@ -177,7 +177,7 @@ def pair_ranges(found: OpenScores, progress: Callable[[int], None] | None = None
 
 def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None:
     """The linear form, and what it is divided by where judging changes that."""
-    linear, divisor = weighted_sum(form), numerator_and_divisor(form)[1]
+    linear, divisor = weighted_sum(form), numerator_and_denominator(form)[1]
     if linear is None or divisor is None:
         return None if linear is None else (linear, None)
     try:
@@ -238,7 +238,7 @@ class _Linear:
 
     def __init__(self, found: OpenScores, of: Linear, growth: Growth | None, block: Unknown) -> None:
         self.found, self.growth = found, growth
-        divisor = numerator_and_divisor(found.measure.form)[1]
+        divisor = numerator_and_denominator(found.measure.form)[1]
         self.shape = found.lists.shape
         lists = block.lists
         self.levels = growth.levels if growth else GainLevels.of(of.value, found.grades, lists.pool)
@@ -412,7 +412,7 @@ def _outer(found: OpenScores, block: Unknown, a: Ints, b: Ints) -> tuple[Floats,
     if depends_on_own_list_only(form):
         low, high = found.range
         return low[a] - high[b], high[a] - low[b]
-    of, divisor = numerator_and_divisor(form)
+    of, divisor = numerator_and_denominator(form)
     if divisor is not None:
         try:
             growth = growth_of(divisor, of, block)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # exact: by a closed form. enumerated: all cases were tried. sampled: some cases were drawn at random. sorted: by the
 # documents in the order of their gain, which is not known to be extreme. greedy: by the best (or worst) document at
 # each rank, which need not be extreme. bound: by a search; where it was stopped, a score that no ranking exceeds.
-HowFound = Literal["exact", "enumerated", "sampled", "sorted", "greedy", "bound"]
+ComputationMethod = Literal["exact", "enumerated", "sampled", "sorted", "greedy", "bound"]
 OPAQUE = "a function of the ranked grades"
 
 
@@ -35,13 +35,15 @@ def number(value: float | None) -> str:
 class Exactness(Record):
     """How the numbers of a form are found."""
 
-    ties: HowFound = "exact"  # the average over the orders of tied documents
-    ideal: HowFound = "exact"
-    worst: HowFound = "exact"
-    expected: HowFound = "exact"
+    ties: ComputationMethod = "exact"  # the average over the orders of tied documents
+    ideal: ComputationMethod = "exact"
+    worst: ComputationMethod = "exact"
+    expected: ComputationMethod = "exact"
     has_variance: bool = False  # `variance` has a closed form
-    draws_ties: bool = False  # orders of tied documents are drawn at random if there are many
-    bounds: tuple[HowFound, ...] = ()  # all that is not exact of the bounds that a normalised score is made from
+    samples_ties: bool = False  # orders of tied documents are drawn at random if there are many
+    inexact_bounds: tuple[
+        ComputationMethod, ...
+    ] = ()  # all that is not exact of the bounds that a normalised score is made from
 
 
 class Traits(Record):
@@ -129,7 +131,7 @@ class Form(FinalRecord, final=False):
         """
         return None
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         """Return True for grades whose documents can change the score, other than by the ranks that they take."""
         return np.ones(len(grade), bool)
 
@@ -159,8 +161,8 @@ class Wrapper(Form, final=False):
         inner = self.of.exactness()
         return inner.changed(has_variance=inner.has_variance and type(self).variance is not Form.variance)
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
-        return self.of.can_change_score(grade)
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
+        return self.of.grade_affects_score(grade)
 
     @property
     def traits(self) -> Traits:
@@ -178,6 +180,6 @@ def deepest(forms: Iterable[Form]) -> int | None:
     return None if not found or None in found else max(depth for depth in found if depth is not None)
 
 
-def inexact(*words: HowFound) -> tuple[HowFound, ...]:
+def inexact(*words: ComputationMethod) -> tuple[ComputationMethod, ...]:
     """Return each word once that is neither `exact` nor `enumerated`."""
     return tuple(word for word in dict.fromkeys(words) if word not in ("exact", "enumerated"))

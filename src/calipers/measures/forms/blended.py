@@ -18,7 +18,7 @@ import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.gains import GainFrom, Value, Worth, described
+from calipers.measures.gains import Gain, GainFrom, Value, as_gain
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.levels import AtLeast
 from calipers.record import Record
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CELLS = 1 << 20  # of a table of chances: longer ties are done in parts
 
 
-class OneAndGain(Worth):
+class OneAndGain(Gain):
     """1 + beta * gain for a relevant document: what it adds to the numerator of all blended ratios from its rank on."""
 
     gain: Value
@@ -64,7 +64,7 @@ class RankWeights(Record):
 
     @classmethod
     def _of(cls, pool: Pool, worth: OneAndGain) -> RankWeights:
-        gain = worth.beta * pool.worth(GainFrom(worth.gain, worth.rel))
+        gain = worth.beta * pool.gains(GainFrom(worth.gain, worth.rel))
         kept = np.flatnonzero(gain > 0)
         order = kept[np.lexsort((-gain[kept], pool.query[kept]))]
         ranks = np.bincount(pool.query[order], minlength=pool.queries)
@@ -119,22 +119,22 @@ class RankWeights(Record):
         return sums + further, products + count - total * further
 
 
-class OfBlendedRatios(Form, final=False):
+class BlendedRatioForm(Form, final=False):
     """What forms of blended ratios have in common: gains of documents from a grade on, and beta."""
 
-    grade_gain: Value
+    gain_function: Value
     rel: float
     beta: float
 
     @property
     def gain(self) -> OneAndGain:
-        return OneAndGain(self.grade_gain, self.rel, self.beta)
+        return OneAndGain(self.gain_function, self.rel, self.beta)
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
 
-class Blended(OfBlendedRatios):
+class Blended(BlendedRatioForm):
     """The sum over ranks i <= k of stop_i * BR(i).
 
     In a tie of m documents after s ranks, with stops S and numerators U in all, whose products add up to P, and A above
@@ -145,15 +145,15 @@ class Blended(OfBlendedRatios):
     stop: Value | None = None  # how likely a reader stops at a document; None: at all relevant ones alike
 
     def score(self, lists: Lists) -> Floats:
-        found = lists.worthy(AtLeast(self.rel)).top(self.cutoff)
+        found = lists.with_gain(AtLeast(self.rel)).top(self.cutoff)
         groups = found.groups
         return groups.sum_by_list(self.by_tie(groups))
 
     def by_tie(self, groups: Groups) -> Floats:
         """What each tie adds."""
         found = groups.lists
-        u = found.worth(self.gain)
-        s = np.ones(len(u)) if self.stop is None else found.worth(self.stop)
+        u = found.gains(self.gain)
+        s = np.ones(len(u)) if self.stop is None else found.gains(self.stop)
         numerator, stops, products = groups.sum(u), groups.sum(s), groups.sum(s * u)
         last = groups.before + groups.size
         if self.cutoff is not None:
@@ -184,14 +184,14 @@ class Blended(OfBlendedRatios):
         return self.cutoff
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.grade_gain, self.rel, self.beta)
+        name_letters(letters, self.gain_function, self.rel, self.beta)
         if self.stop is None:
             return "sum over ranks i <= k of rel_i * BR(i)"
-        letters["stop_i"] = described(self.stop).formula
+        letters["stop_i"] = as_gain(self.stop).formula
         return "sum over ranks i <= k of stop_i * BR(i)"
 
 
-class RankBiasedBlended(OfBlendedRatios):
+class RankBiasedBlended(BlendedRatioForm):
     """The sum over relevant documents, the c-th at rank i, of gamma^(c - 1) * BR(i).
 
     In a tie of m documents, n of them relevant, after s ranks with C relevant documents and the numerator A, rank s + j
@@ -202,9 +202,9 @@ class RankBiasedBlended(OfBlendedRatios):
     gamma: float
 
     def score(self, lists: Lists) -> Floats:
-        found = lists.worthy(AtLeast(self.rel))
+        found = lists.with_gain(AtLeast(self.rel))
         groups = found.groups
-        numerator, relevant = groups.sum(found.worth(self.gain)), np.bincount(groups.row_group, minlength=len(groups))
+        numerator, relevant = groups.sum(found.gains(self.gain)), np.bincount(groups.row_group, minlength=len(groups))
         above, before = groups.above(numerator), groups.above(relevant)
         weights = RankWeights.of(found.pool, self.gain)
         query = found.query[groups.list]
@@ -222,7 +222,7 @@ class RankBiasedBlended(OfBlendedRatios):
         return groups.sum_by_list(added)
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.grade_gain, self.rel, self.beta)
+        name_letters(letters, self.gain_function, self.rel, self.beta)
         letters["C(i)"] = "relevant documents down to rank i"
         return f"sum over ranks i of rel_i * {self.gamma:g}^(C(i) - 1) * BR(i)"
 
@@ -247,4 +247,4 @@ def name_letters(letters: dict[str, str], gain: Value, rel: float, beta: float) 
     letters["BR(i)"] = f"(C(i) + {beta:g} * cg(i)) / (i + {beta:g} * cg*(i))"
     letters["C(i), cg(i)"] = "relevant documents down to rank i, and their gains added up; cg*(i) of the ideal list"
     letters["rel_i"] = AtLeast(rel).formula
-    letters["gain"] = described(gain).formula
+    letters["gain"] = as_gain(gain).formula

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.blended import CELLS, Blended, OfBlendedRatios, RankWeights, name_letters
+from calipers.measures.forms.blended import CELLS, Blended, BlendedRatioForm, RankWeights, name_letters
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.levels import AtLeast
 from calipers.record import Record
 
 
-class FirstBlended(OfBlendedRatios):
+class FirstBlended(BlendedRatioForm):
     """BR at the rank of the first relevant document; 0 where none is found, undefined where there is none.
 
     Of a tie of m documents, n of them relevant, the first one stands at place j with chance C(m - j, n - 1) / C(m, n),
@@ -22,11 +22,11 @@ class FirstBlended(OfBlendedRatios):
     """
 
     def score(self, lists: Lists) -> Floats:
-        found = lists.worthy(AtLeast(self.rel))
+        found = lists.with_gain(AtLeast(self.rel))
         groups = found.groups
         relevant = np.bincount(groups.row_group, minlength=len(groups))
         first = groups.above(relevant) == 0
-        mean = groups.sum(found.worth(self.gain)) / np.maximum(relevant, 1)
+        mean = groups.sum(found.gains(self.gain)) / np.maximum(relevant, 1)
         weights = RankWeights.of(found.pool, self.gain)
         query = found.query[groups.list]
         added = np.where(first, mean * weights.at(query, groups.before + 1), 0.0)
@@ -37,11 +37,11 @@ class FirstBlended(OfBlendedRatios):
         return _where_relevant(lists, self.rel, groups.sum_by_list(added))
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.grade_gain, self.rel, self.beta)
+        name_letters(letters, self.gain_function, self.rel, self.beta)
         return "BR(rank of the first relevant document)"
 
 
-class Preferred(OfBlendedRatios):
+class Preferred(BlendedRatioForm):
     """BR at the preferred rank, that of the first document of the best grade that the list has; or its mean over the
     relevant documents down to that rank. 0 where no relevant document is found, undefined where there is none.
 
@@ -52,9 +52,9 @@ class Preferred(OfBlendedRatios):
     mean: bool
 
     def score(self, lists: Lists) -> Floats:
-        found = lists.worthy(AtLeast(self.rel))
+        found = lists.with_gain(AtLeast(self.rel))
         groups = found.groups
-        numerator = groups.sum(found.worth(self.gain))
+        numerator = groups.sum(found.gains(self.gain))
         relevant = np.bincount(groups.row_group, minlength=len(groups))
         above, before = groups.above(numerator), groups.above(relevant)
         best = np.full(len(lists), -np.inf)
@@ -68,11 +68,11 @@ class Preferred(OfBlendedRatios):
         score[groups.list[chosen]] = (above + numerator)[chosen] * weights.at(query[chosen], groups.before[chosen] + 1)
         ratios = np.zeros(len(groups))
         if self.mean:
-            every = Blended(self.grade_gain, self.rel, self.beta).by_tie(groups)
+            every = Blended(self.gain_function, self.rel, self.beta).by_tie(groups)
             ratios = groups.above(every)
             score[groups.list[chosen]] += ratios[chosen]
             score[groups.list[chosen]] /= before[chosen] + 1
-        preferred = groups.sum(np.where(is_best, found.worth(self.gain), 0.0)) / np.maximum(held, 1)
+        preferred = groups.sum(np.where(is_best, found.gains(self.gain), 0.0)) / np.maximum(held, 1)
         for g in chosen[groups.size[chosen] > 1].tolist():
             tie = _Tie(
                 size=int(groups.size[g]),
@@ -99,7 +99,7 @@ class Preferred(OfBlendedRatios):
         or the worst ones behind all that is not relevant. None of their ratios could be larger, or smaller.
         """
         pool = population.pool
-        u, weights = pool.worth(self.gain)[population.document], RankWeights.of(pool, self.gain)
+        u, weights = pool.gains(self.gain)[population.document], RankWeights.of(pool, self.gain)
         result = np.where(pool.relevant(self.rel)[population.query] > 0, 0.0, np.nan)
         bounds = population.offsets.tolist()
         for i, size in enumerate(population.size.tolist()):
@@ -123,7 +123,7 @@ class Preferred(OfBlendedRatios):
         return result
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.grade_gain, self.rel, self.beta)
+        name_letters(letters, self.gain_function, self.rel, self.beta)
         letters["p"] = "the rank of the first document of the best grade that the list has"
         return "the mean of BR(i) over the relevant documents at ranks i <= p" if self.mean else "BR(p)"
 

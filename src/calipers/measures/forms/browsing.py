@@ -24,8 +24,8 @@ from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.paired import Paired
 from calipers.measures.forms.self_normalised import SelfNormalisedPrecision
 from calipers.measures.forms.shares import Share
-from calipers.measures.forms.wrappers import Worthy
-from calipers.measures.gains import Value, described
+from calipers.measures.forms.wrappers import WithoutZeroGains
+from calipers.measures.gains import Value, as_gain
 from calipers.measures.levels import AtLeast
 from calipers.measures.weights import FLAT, Discount, Facts, Weights
 from calipers.record import Record
@@ -312,7 +312,7 @@ def dense(lists: Lists, value: Value, start: int, stop: int, width: int) -> tupl
     inside = lists.first[rows] <= width
     at = (lists.list[rows][inside] - start, lists.first[rows][inside] - 1)
     gain, cost = np.zeros((stop - start, width)), np.ones((stop - start, width))
-    gain[at] = lists.worth(value)[rows][inside]
+    gain[at] = lists.gains(value)[rows][inside]
     if lists.pool.cost is not None:
         cost[at] = lists.pool.cost[lists.document[rows][inside]]
     return gain, cost
@@ -361,14 +361,14 @@ class Browsed(Wrapper):
 
     def _rows(self, lists: Lists) -> Lists:
         """What makes a difference: documents with a gain and, where costs are known, with a cost."""
-        return lists if self.traits.reads_costs and lists.pool.cost is not None else lists.worthy(self.browser.value)
+        return lists if self.traits.reads_costs and lists.pool.cost is not None else lists.with_gain(self.browser.value)
 
     @property
     def gain(self) -> Value:
         return self.browser.value
 
     def formula(self, letters: dict[str, str]) -> str:
-        letters["gain"] = described(self.gain).formula
+        letters["gain"] = as_gain(self.gain).formula
         letters["C(i)"] = self.browser.formula
         letters["V(i)"] = "product over j < i of C(j)"
         if self.reading.what in ("EU", "EC"):
@@ -468,6 +468,6 @@ def _(form: OverOrders) -> Browser | None:
 
 
 @browsing_model.register(Share)
-@browsing_model.register(Worthy)
-def _(form: Share | Worthy) -> Browser | None:
+@browsing_model.register(WithoutZeroGains)
+def _(form: Share | WithoutZeroGains) -> Browser | None:
     return browsing_model(form.of)

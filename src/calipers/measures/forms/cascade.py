@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
-from calipers.measures.gains import Value, described
+from calipers.measures.gains import Value, as_gain
 from calipers.measures.weights import Weights
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
@@ -48,8 +48,8 @@ class Cascade(Form):
 
     def score(self, lists: Lists) -> Floats:
         # The others let every reader pass, as unjudged documents do.
-        stopping = lists.worthy_top(self.stop, self.weight.cutoff)
-        stop = stopping.worth(self.stop)
+        stopping = lists.top_with_gain(self.stop, self.weight.cutoff)
+        stop = stopping.gains(self.stop)
         groups = stopping.groups
         gained = np.empty(len(groups))
         alone = groups.size == 1
@@ -108,13 +108,13 @@ class Cascade(Form):
     @property
     def stops_at_first_relevant(self) -> bool:
         """True if every reader stops at the first relevant document."""
-        return described(self.stop).level is not None
+        return as_gain(self.stop).level is not None
 
     def formula(self, letters: dict[str, str]) -> str:
-        letters.update({"w_i": self.weight.discount.formula, "s_i": described(self.stop).formula})
+        letters.update({"w_i": self.weight.discount.formula, "s_i": as_gain(self.stop).formula})
         return "sum over ranks i <= k of w_i * s_i * product over j < i of (1 - s_j)"
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(self.stop(grade) != 0)
 
     def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:

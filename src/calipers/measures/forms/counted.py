@@ -31,5 +31,5 @@ class Counted(Form):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.function(retrieved, found, relevant), dtype=np.float64)
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)

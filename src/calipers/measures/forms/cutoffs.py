@@ -84,7 +84,7 @@ class MeanOverCutoffs(Form):
 
     def score(self, lists: Lists) -> Floats:
         shares, group = self._shares_of(lists)
-        return np.where(shares.undefined[group], np.nan, lists.sum(lists.worth(self.of.value) * self.weights(lists)))
+        return np.where(shares.undefined[group], np.nan, lists.sum(lists.gains(self.of.value) * self.weights(lists)))
 
     def weights(self, lists: Lists) -> Floats:
         """The weight of each document: the mean over the ranks that its tie spans."""
@@ -122,7 +122,7 @@ class MeanOverCutoffs(Form):
         total = int((size + 1).sum())
         gained = np.zeros(total)
         rank = best.first[shown].astype(np.int64)
-        gained[start[best.list[shown]] + rank] = best.worth(self.of.value)[shown] * weight[rank - 1]
+        gained[start[best.list[shown]] + rank] = best.gains(self.of.value)[shown] * weight[rank - 1]
         ideal = _summed_in_parts(gained, start, size)
         with np.errstate(divide="ignore"):
             inverse = np.where(ideal > 0, 1.0 / ideal, 0.0)

@@ -113,7 +113,7 @@ class TotalValue(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         pool = lists.pool
-        return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
+        return pool.once(("total", self), lambda: pool.sum(pool.gains(self.value)))[lists.query]
 
 
 class CUTOFF(Denominator):

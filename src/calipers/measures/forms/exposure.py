@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, HowFound, Traits
+from calipers.measures.forms.base import ComputationMethod, Exactness, Form, Traits
 from calipers.measures.forms.cascade import IN_CACHE, in_parts, product_above
 from calipers.measures.gains import Value
 from calipers.native.columns import TieSpans
@@ -56,7 +56,7 @@ class Readers(Record):
 
     def stops(self, lists: Lists) -> Floats:
         """Of each row, the chance that it satisfies a reader."""
-        return np.zeros(len(lists.first)) if self.stop is None else lists.worth(self.stop)
+        return np.zeros(len(lists.first)) if self.stop is None else lists.gains(self.stop)
 
     @property
     def sentence(self) -> str:
@@ -303,7 +303,7 @@ class ExposureSum(Form):
         are largest where documents come in that order. No other extreme is known for it but a distance of 0.
         """
         closed = self._by_rank or self.sum == "relevance"
-        ideal: HowFound = "exact" if closed else "sorted"
+        ideal: ComputationMethod = "exact" if closed else "sorted"
         worst = ideal
         if population is not None and self.sum == "loss":
             whole = bool((population.judged == population.pool.size[population.query]).all())

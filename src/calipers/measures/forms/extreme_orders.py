@@ -29,7 +29,7 @@ MOST_TRIED = 50_000  # prefixes of one set of documents
 NOISE = 1e-12
 
 
-class Part(Protocol):
+class SearchTerm(Protocol):
     """A part of a score, of some kinds of documents."""
 
     @property
@@ -178,7 +178,7 @@ def _answers(kinds: Floats, left: Ints, ranks: int) -> Ints:
     return np.cumsum(size)
 
 
-def extreme(parts: Sequence[Part], copies: Ints, first: int, last: int, best: bool) -> tuple[float, bool]:
+def extreme(parts: Sequence[SearchTerm], copies: Ints, first: int, last: int, best: bool) -> tuple[float, bool]:
     """The largest (smallest) sum of the parts over all orders of the documents at the ranks from `first` up to `last`.
 
     copies: how many documents there are of each kind. Also whether it is reached; where not, no order passes it.

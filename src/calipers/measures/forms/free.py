@@ -32,7 +32,7 @@ class OverOrders(Form, final=False):
     seed: int = 42
 
     def exactness(self, population: Population | None = None) -> Exactness:
-        return Exactness(ties="sampled", ideal="sorted", worst="sorted", expected="sampled", draws_ties=True)
+        return Exactness(ties="sampled", ideal="sorted", worst="sorted", expected="sampled", samples_ties=True)
 
     @property
     def traits(self) -> Traits:

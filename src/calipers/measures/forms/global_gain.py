@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, HowFound, Wrapper
+from calipers.measures.forms.base import ComputationMethod, Exactness, Wrapper
 from calipers.measures.forms.intents import Blend, subtopics_of
 from calipers.measures.gains import Value
 
@@ -17,11 +17,11 @@ NOISE = 1e-12
 class OfGlobalGain(Wrapper):
     """A plain form that reads the sum over intents of P(i) * gain as the grade of a document."""
 
-    grade_gain: Value
+    gain_function: Value
     rel: float  # of intents that can be answered
 
     def score(self, lists: Lists) -> Floats:
-        return self.of.score(lists.once(("global gain", self.grade_gain, self.rel), lambda: self._lists(lists)))
+        return self.of.score(lists.once(("global gain", self.gain_function, self.rel), lambda: self._lists(lists)))
 
     def ideal(self, population: Population) -> Floats:
         return self.of.ideal(self._population(population))
@@ -47,16 +47,16 @@ class OfGlobalGain(Wrapper):
         return replace(lists, pool=self._pool(lists.pool), memo={})
 
     def _population(self, population: Population) -> Population:
-        key = ("global gain", self.grade_gain, self.rel)
+        key = ("global gain", self.gain_function, self.rel)
         return population.once(key, lambda: replace(population, pool=self._pool(population.pool), memo={}))
 
     def _pool(self, pool: Pool) -> Pool:
-        return pool.once(("global gain", self.grade_gain, self.rel), lambda: self._collapsed(pool))
+        return pool.once(("global gain", self.gain_function, self.rel), lambda: self._collapsed(pool))
 
     def _collapsed(self, pool: Pool) -> Pool:
         """The same documents, each graded by what it gains; documents below 0 stay so."""
         subtopics = subtopics_of(pool)
-        worth = subtopics.intents.worth(self.grade_gain) * subtopics.probability(self.rel)[subtopics.intents.query]
+        worth = subtopics.intents.gains(self.gain_function) * subtopics.probability(self.rel)[subtopics.intents.query]
         gained = np.bincount(subtopics.document, worth, len(pool.grade))
         return Pool(pool.offsets, np.where(gained > 0, gained, np.minimum(pool.grade, 0.0)))
 
@@ -65,7 +65,7 @@ class Sharp(Blend):
     """A weighted sum of forms by intent of which the extremes are bounded one by one."""
 
     @property
-    def _how_found(self) -> HowFound:
+    def _how_found(self) -> ComputationMethod:
         return "sorted" if any(form.exactness().ideal == "sorted" for _, form in self.parts) else "bound"
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:

@@ -15,16 +15,16 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, HowFound
+from calipers.measures.forms.base import ComputationMethod, Exactness, Form
 from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.forms.search_by_intent import fades_until, gain_alone, search_part
-from calipers.measures.forms.shares import Denominator, Quotient, as_denominator, numerator_and_divisor
+from calipers.measures.forms.search_by_intent import fades_until, gain_alone, search_term
+from calipers.measures.forms.shares import Denominator, Quotient, as_denominator, numerator_and_denominator
 from calipers.record import Record
 
 if TYPE_CHECKING:
     from calipers.collection.subtopics import SubtopicPool
-    from calipers.measures.forms.extreme_orders import Part
+    from calipers.measures.forms.extreme_orders import SearchTerm
 
 DIGITS = 12  # to which gains are compared: sums of the same numbers may round differently
 
@@ -76,7 +76,7 @@ class Searched(Form, final=False):
         return Exactness(ideal=ideal, worst=worst)
 
     @property
-    def _how_found(self) -> HowFound:
+    def _how_found(self) -> ComputationMethod:
         """How extreme orders of any documents are found. A bound may turn out to be reached."""
         raise NotImplementedError
 
@@ -107,7 +107,7 @@ class IntentAware(Searched):
         return super().exactness(population).changed(ties=inner.ties, expected=inner.expected)
 
     @property
-    def _how_found(self) -> HowFound:
+    def _how_found(self) -> ComputationMethod:
         plain = self.plain
         part = self._part(plain.reach or 1000, np.ones(1), np.ones((1, 1)), best=True)
         if fades_until(plain) == 0 and weighted_sum(plain) is not None and part is not None and part.exact:
@@ -117,7 +117,7 @@ class IntentAware(Searched):
     @property
     def plain(self) -> Form:
         """The form of one intent, without its divisor."""
-        return numerator_and_divisor(self.of)[0]
+        return numerator_and_denominator(self.of)[0]
 
     def __truediv__(self, by: Denominator | Callable[[Form, Lists], Floats | float]) -> Form:
         return IntentShare(self, as_denominator(by))
@@ -136,9 +136,9 @@ class IntentAware(Searched):
             return _extreme_of(population, [(self, np.ones(len(found)))], found, best)
         return (found if best else np.minimum(found, self.expected(population))), True
 
-    def _part(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
+    def _part(self, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
         """The form for documents of a few kinds: value of each intent, gain of [kind, intent]."""
-        return search_part(self.plain, ranks, value / self.over, gain, best)
+        return search_term(self.plain, ranks, value / self.over, gain, best)
 
     def _gains(self, pool: SubtopicPool) -> Floats:
         """Of each row of the pool's `intents`: what it adds where nothing stands above it."""
@@ -199,7 +199,7 @@ class Blend(Searched, final=False):
     parts: tuple[tuple[float, Form], ...]
 
     @property
-    def _how_found(self) -> HowFound:
+    def _how_found(self) -> ComputationMethod:
         return "greedy" if any(form.exactness().ideal == "greedy" for _, form in self.parts) else "bound"
 
     def score(self, lists: Lists) -> Floats:
@@ -212,7 +212,7 @@ class Blend(Searched, final=False):
             return found, True
         terms = []
         for weight, form in self.parts:
-            numerator, divisor = numerator_and_divisor(form)
+            numerator, divisor = numerator_and_denominator(form)
             by = 1.0 if divisor is None else np.asarray(divisor(numerator, population.shuffled))
             with np.errstate(divide="ignore", invalid="ignore"):
                 scale = np.broadcast_to(np.nan_to_num(weight / by), found.shape)
@@ -248,7 +248,7 @@ def _(form: Blend, population: Population) -> Floats:
 
 
 def _by_intent_form(form: Form) -> IntentAware:
-    return cast("IntentAware", numerator_and_divisor(form)[0])
+    return cast("IntentAware", numerator_and_denominator(form)[0])
 
 
 def _extreme_of(

@@ -9,8 +9,8 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.shares import Share, numerator_and_divisor
-from calipers.measures.gains import Value, described
+from calipers.measures.forms.shares import Share, numerator_and_denominator
+from calipers.measures.gains import Value, as_gain
 from calipers.measures.levels import AtLeast
 from calipers.measures.weights import Weights
 
@@ -25,8 +25,8 @@ class Linear(Form):
     value: Value
 
     def score(self, lists: Lists) -> Floats:
-        top = lists.worthy_top(self.value, self.weight.cutoff)
-        return top.sum(top.worth(self.value) * self.weight.mean(top.first, top.last))
+        top = lists.top_with_gain(self.value, self.weight.cutoff)
+        return top.sum(top.gains(self.value) * self.weight.mean(top.first, top.last))
 
     @property
     def gain(self) -> Value:
@@ -41,7 +41,7 @@ class Linear(Form):
     def variance(self, population: Population) -> Floats:
         """s^2 / (n - 1) * (n * sum of w_i^2 - (sum of w_i)^2), s^2 being the variance of the n values."""
         n = population.size.astype(np.float64)
-        value = population.shuffled.worth(self.value)
+        value = population.shuffled.gains(self.value)
         members = np.repeat(np.arange(len(n)), population.judged)
         total = np.bincount(members, value, len(n))
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # gains beyond 1e154 have no variance
@@ -59,7 +59,7 @@ class Linear(Form):
         return self.weight.cutoff
 
     def formula(self, letters: dict[str, str]) -> str:
-        letters.update({"w_i": self.weight.discount.formula, "v_i": described(self.value).formula})
+        letters.update({"w_i": self.weight.discount.formula, "v_i": as_gain(self.value).formula})
         return "sum over ranks i <= k of w_i * v_i"
 
     @property
@@ -68,8 +68,8 @@ class Linear(Form):
         weight = self.weight.of_ranks(self.weight.cutoff or 1000)
         return bool((np.diff(weight) <= 0).all())
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self.value(grade) != 0) if self.weights_fall else super().can_change_score(grade)
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.value(grade) != 0) if self.weights_fall else super().grade_affects_score(grade)
 
     def _extreme(self, population: Population, best: bool) -> Floats:
         """Large values on large weights, or on small ones: the rearrangement inequality."""
@@ -77,8 +77,8 @@ class Linear(Form):
         if (np.diff(weight) <= 0).all():  # larger weights first, so sorting does it
             if not best:
                 return self.score(population.worst_first(self.gain))
-            if (population.pool.worth(self.value) >= 0).all():  # what is worth nothing comes last
-                population = population.worthy(self.value)
+            if (population.pool.gains(self.value) >= 0).all():  # what is worth nothing comes last
+                population = population.with_gain(self.value)
             return self.score(population.best_first(self.gain))
         ranked = population.best_first(self.gain)
         rank = np.empty(len(ranked.first), np.int64)
@@ -88,7 +88,7 @@ class Linear(Form):
             places = np.argsort(-here if best else here, kind="stable") + 1  # of the best document, the next ...
             rows = np.flatnonzero(ranked.length[ranked.list] == size)
             rank[rows] = places[ranked.first[rows] - 1]
-        return ranked.sum(ranked.worth(self.value) * self.weight.mean(rank, rank))
+        return ranked.sum(ranked.gains(self.value) * self.weight.mean(rank, rank))
 
 
 class RelevantPrefix(Form):
@@ -99,7 +99,7 @@ class RelevantPrefix(Form):
     multiple: float | None = None  # of R, instead of R and the cutoff
 
     def score(self, lists: Lists) -> Floats:
-        relevant = lists.worthy(AtLeast(self.rel))
+        relevant = lists.with_gain(AtLeast(self.rel))
         depth = self.depth(relevant)[relevant.list]
         inside = np.clip(depth - relevant.first + 1, 0, relevant.last - relevant.first + 1)
         return relevant.sum(inside / (relevant.last - relevant.first + 1))
@@ -131,7 +131,7 @@ class RelevantPrefix(Form):
             return np.asarray(np.floor(self.multiple * relevant + 0.9))
         return relevant if self.cutoff is None else np.minimum(relevant, self.cutoff)
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
 
@@ -148,12 +148,12 @@ def _(form: Linear) -> Linear:
 
 @weighted_sum.register(Share)
 def _(form: Share) -> Linear | None:
-    return weighted_sum(form.of) if numerator_and_divisor(form.of)[1] is None else None
+    return weighted_sum(form.of) if numerator_and_denominator(form.of)[1] is None else None
 
 
 def linear_over_constant(form: Form, lists: Lists) -> tuple[Linear, float] | None:
     """Return a weighted sum and the one number that divides it for all lists, or None for other forms."""
-    linear, divisor = weighted_sum(form), numerator_and_divisor(form)[1]
+    linear, divisor = weighted_sum(form), numerator_and_denominator(form)[1]
     if linear is None or divisor is None:
         return None if linear is None else (linear, 1.0)
     by = np.asarray(divisor(linear, lists))

@@ -31,7 +31,7 @@ class Paired(Form):
     cutoff: int | None = None
 
     def score(self, lists: Lists) -> Floats:
-        found = lists.worthy(AtLeast(self.rel))
+        found = lists.with_gain(AtLeast(self.rel))
         if not found.tied:
             precision = found.once("precision", lambda: _precision(found))
             return found.sum(precision if self.cutoff is None else np.where(found.first <= self.cutoff, precision, 0.0))
@@ -88,17 +88,17 @@ class Paired(Form):
         letters["rel_i"] = AtLeast(self.rel).formula
         return "sum over ranks i <= k of rel_i * P@i"
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
 
 @singledispatch
-def sum_of_precisions_from(form: Form) -> float | None:
+def precision_sum_level(form: Form) -> float | None:
     """Return the smallest grade of a relevant document if the form is a sum of precisions, or None for other forms."""
     return None
 
 
-@sum_of_precisions_from.register(Paired)
+@precision_sum_level.register(Paired)
 def _(form: Paired) -> float:
     return form.rel
 

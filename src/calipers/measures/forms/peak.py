@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.gains import Value, described
+from calipers.measures.gains import Value, as_gain
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ class Peak(Form):
     cutoff: int | None = None
 
     def score(self, lists: Lists) -> Floats:
-        worthy = lists.worthy_top(self.value, self.cutoff)
-        value = worthy.worth(self.value)
+        worthy = lists.top_with_gain(self.value, self.cutoff)
+        value = worthy.gains(self.value)
         whole = np.ones(len(value), bool) if self.cutoff is None else worthy.last <= self.cutoff
         best = np.zeros(len(lists))
         np.maximum.at(best, worthy.list[whole], value[whole])
@@ -59,10 +59,10 @@ class Peak(Form):
         return self.cutoff
 
     def formula(self, letters: dict[str, str]) -> str:
-        letters["v_i"] = described(self.value).formula
+        letters["v_i"] = as_gain(self.value).formula
         return "max over ranks i <= k of v_i"
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(self.gain(grade) != 0)
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:

@@ -16,7 +16,7 @@ from calipers.measures.forms.paired import Paired
 from calipers.measures.levels import AtLeast
 
 if TYPE_CHECKING:
-    from calipers.measures.forms.extreme_orders import Part
+    from calipers.measures.forms.extreme_orders import SearchTerm
 
 
 @singledispatch
@@ -27,12 +27,12 @@ def gain_alone(form: Form, pool: Pool) -> Floats:
 
 @gain_alone.register(Linear)
 def _(form: Linear, pool: Pool) -> Floats:
-    return pool.worth(form.value)
+    return pool.gains(form.value)
 
 
 @gain_alone.register(Cascade)
 def _(form: Cascade, pool: Pool) -> Floats:
-    return pool.worth(form.stop)
+    return pool.gains(form.stop)
 
 
 @gain_alone.register(Paired)
@@ -41,7 +41,7 @@ def _(form: Paired, pool: Pool) -> Floats:
 
 
 @singledispatch
-def search_part(form: Form, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
+def search_term(form: Form, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     """Return the part of a search for the best (or worst) order of `ranks` documents, or None if no search is known.
 
     value: how much each intent counts. gain: what a document of each kind adds to each intent alone, [kind, intent].
@@ -49,8 +49,8 @@ def search_part(form: Form, ranks: int, value: Floats, gain: Floats, best: bool)
     return None
 
 
-@search_part.register(Linear)
-def _(form: Linear, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
+@search_term.register(Linear)
+def _(form: Linear, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     from calipers.measures.forms.extreme_orders import Added
 
     falling = form.weight.falling(ranks, above=best)
@@ -61,16 +61,16 @@ def _(form: Linear, ranks: int, value: Floats, gain: Floats, best: bool) -> Part
     return Added(falling[0], gain @ value, true)
 
 
-@search_part.register(Cascade)
-def _(form: Cascade, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
+@search_term.register(Cascade)
+def _(form: Cascade, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     from calipers.measures.forms.extreme_orders import Satisfied
 
     weight = form.weight.falling(ranks, above=best)
     return None if weight is None else Satisfied(weight[0], value, gain, exact=weight[1])
 
 
-@search_part.register(Paired)
-def _(form: Paired, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
+@search_term.register(Paired)
+def _(form: Paired, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     from calipers.measures.forms.extreme_orders import Precise
 
     return Precise(value * gain.max(axis=0), np.asarray(gain > 0, np.float64))

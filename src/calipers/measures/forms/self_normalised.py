@@ -37,7 +37,7 @@ class SelfNormalisedGain(Form):
         return self._moments(lists)[1]
 
     def exactness(self, population: Population | None = None) -> Exactness:
-        return Exactness(ties="enumerated", expected="enumerated", draws_ties=True)
+        return Exactness(ties="enumerated", expected="enumerated", samples_ties=True)
 
     def _moments(self, lists: Lists) -> tuple[Floats, Floats]:
         return lists.once(("moments", self), lambda: self._averaged(lists))
@@ -45,7 +45,7 @@ class SelfNormalisedGain(Form):
     def _averaged(self, lists: Lists) -> tuple[Floats, Floats]:
         """The mean over what straddling ties may show, and its standard error: 0 unless compositions were drawn."""
         top = lists.top(self.weight.cutoff)
-        value = top.worth(self.value)
+        value = top.gains(self.value)
         gaining = top.where(value > 0)
         value = value[value > 0]
         cutoff = self.weight.cutoff
@@ -84,7 +84,7 @@ class SelfNormalisedGain(Form):
         return population.once(("worst", self), lambda: self._worst(population))
 
     def _worst(self, population: Population) -> Floats:
-        value = population.shuffled.worth(self.value)
+        value = population.shuffled.gains(self.value)
         result = np.full(len(population.size), np.nan)
         known: dict[tuple[tuple[float, ...], int], float] = {}
         for i, size in enumerate(population.size.tolist()):

@@ -114,11 +114,11 @@ class Share(Quotient):
 
 
 @singledispatch
-def numerator_and_divisor(form: Form) -> tuple[Form, Denominator | None]:
+def numerator_and_denominator(form: Form) -> tuple[Form, Denominator | None]:
     """Return the form that is divided and its divisor. The divisor is None if the form is not a quotient."""
     return form, None
 
 
-@numerator_and_divisor.register(Quotient)
+@numerator_and_denominator.register(Quotient)
 def _(form: Quotient) -> tuple[Form, Denominator]:
     return form.of, form.by

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Exactness, Form, HowFound, Traits, Wrapper, deepest, number
-from calipers.measures.forms.paired import sum_of_precisions_from
+from calipers.measures.forms.base import ComputationMethod, Exactness, Form, Traits, Wrapper, deepest, number
+from calipers.measures.forms.paired import precision_sum_level
 from calipers.measures.gains import Negative, Value
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ class Mixture(Form):
 
     def exactness(self, population: Population | None = None) -> Exactness:
         each = [form.exactness() for _, form in self.parts]
-        ties: HowFound = next((part.ties for part in each if part.ties != "exact"), "exact")
-        expected: HowFound = next((part.expected for part in each if part.expected != "exact"), "exact")
+        ties: ComputationMethod = next((part.ties for part in each if part.ties != "exact"), "exact")
+        expected: ComputationMethod = next((part.expected for part in each if part.expected != "exact"), "exact")
         return Exactness(ties=ties, expected=expected)
 
     def score(self, lists: Lists) -> Floats:
@@ -36,7 +36,7 @@ class Mixture(Form):
     @property
     def precision_levels(self) -> tuple[tuple[float, float], ...] | None:
         """The weight and the relevance level of each part if all parts are sums of precisions, else None."""
-        levels = [(weight, sum_of_precisions_from(part)) for weight, part in self.parts]
+        levels = [(weight, precision_sum_level(part)) for weight, part in self.parts]
         known = tuple((weight, level) for weight, level in levels if level is not None)
         return known if len(known) == len(levels) else None
 
@@ -48,8 +48,8 @@ class Mixture(Form):
         letters["t_j"] = ", ".join(f"{number(weight)} for j = {number(level)}" for weight, level in levels)
         return "sum over levels j of t_j * SP_j"
 
-    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(np.any([form.can_change_score(grade) for weight, form in self.parts if weight], axis=0))
+    def grade_affects_score(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(np.any([form.grade_affects_score(grade) for weight, form in self.parts if weight], axis=0))
 
 
 class Complement(Wrapper):
@@ -112,7 +112,7 @@ class JudgedOnly(Wrapper):
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
 
 
-class Worthy(Wrapper, final=False):
+class WithoutZeroGains(Wrapper, final=False):
     """A form of the documents that are worth something alone: where the others stand shows in the ranks.
 
     Fewer rows also mean fewer orders of a tie to go through.
@@ -121,10 +121,10 @@ class Worthy(Wrapper, final=False):
     value: Value
 
     def error(self, lists: Lists) -> Floats:
-        return self.of.error(lists.worthy(self.value))
+        return self.of.error(lists.with_gain(self.value))
 
     def score(self, lists: Lists) -> Floats:
-        return self.of.score(lists.worthy(self.value))
+        return self.of.score(lists.with_gain(self.value))
 
     @property
     def gain(self) -> Value:
