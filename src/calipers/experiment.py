@@ -279,6 +279,8 @@ class Experiment(Evaluation):
         top: int = 10,
         query_texts: str | Path | Mapping[str, str] | None = None,
         document_texts: str | Path | Mapping[str, str] | None = None,
+        query_groups: QueryGroups | None = None,
+        prior: Prior | None = None,
         judges: Any = None,
         test: str = "t",
         correction: str | None = "holm",
@@ -295,8 +297,9 @@ class Experiment(Evaluation):
 
         return write_report(
             self, output, title=title, baseline=baseline, sections=sections, top=top, query_texts=query_texts,
-            document_texts=document_texts, judges=judges, test=test, correction=correction, alpha=alpha,
-            samples=samples, seed=seed, population=population, command=command, progress=progress, warn=warn,
+            document_texts=document_texts, query_groups=query_groups, prior=prior, judges=judges, test=test,
+            correction=correction, alpha=alpha, samples=samples, seed=seed, population=population, command=command,
+            progress=progress, warn=warn,
         )  # fmt: skip
 
     @overload

@@ -154,8 +154,13 @@ def test_a_click_on_a_query_shows_its_rankings(opened: Opened) -> None:
     point.click(force=True)
     page.wait_for_selector("dialog[open]")
     assert page.inner_text("#ranking-title").startswith("Query ")
-    assert len(opened.texts("dialog tbody tr")) == 7
-    assert len(page.query_selector_all("dialog tbody tr:first-child .document")) == 10
+    assert len(opened.texts("dialog .side")) == 2
+    assert len(page.query_selector_all("dialog .side:first-child .document")) == 10
+    assert "tied with the document above" in page.inner_text("dialog .key")
+    first, second = (page.locator("dialog .side select").nth(i).input_value() for i in (0, 1))
+    other = next(str(s) for s in range(7) if str(s) not in (first, second))
+    page.locator("dialog .side select").nth(1).select_option(other)
+    assert page.locator("dialog .side select").nth(1).input_value() == other
     page.hover("dialog .document >> nth=0")
     same = page.query_selector_all("dialog .document.this")
     assert len({each.get_attribute("data-document") for each in same}) == 1
@@ -278,7 +283,6 @@ def test_a_finger_does_what_a_pointer_does(browser: Any, by_systems: dict[int, P
     assert "what is asked as" in page.inner_text("dialog .about")
     page.locator("dialog .document").first.tap()
     assert page.locator("dialog .document.this").count() >= 1
-    assert page.is_visible("#tip")
     found.context.close()
 
 
@@ -337,7 +341,7 @@ def test_awkward_names_are_shown_as_they_are(browser: Any, awkward: Path) -> Non
     assert sorted(found.column("queries", 1)) == sorted(AWKWARD)
     assert page.query_selector_all("main img, main script, dialog script") == []
     page.locator('[data-grid="queries"] .open').first.click()
-    names = set(found.texts("dialog .document span"))
+    names = set(found.texts("dialog .document .id"))
     assert names <= set(AWKWARD)
     assert len(names) > 5
     assert found.complaints == []
@@ -495,6 +499,55 @@ def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser
     page.close()
 
 
+def test_a_link_opens_one_query(browser: Any, written: Path) -> None:
+    found = Opened(browser, written)
+    found.page.locator('[data-grid="queries"] .open').nth(2).click()
+    title = found.page.inner_text("#ranking-title")
+    link = found.page.locator("dialog a.link").get_attribute("href")
+    page = found.context.new_page()
+    page.goto(found.address + link)
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#ranking-title") == title
+    found.context.close()
+
+
+def test_the_verdict_follows_the_choice_of_a_measure(opened: Opened) -> None:
+    for measure in MEASURES.split():
+        opened.page.select_option("#measure", measure)
+        shown = opened.page.locator(".conclusion:visible")
+        assert shown.count() == 1
+        assert shown.get_attribute("data-measure") == measure
+        assert measure in shown.inner_text()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_and_no_hint_covers_figures(browser: Any, tmp_path: Path, width: int) -> None:
+    """Long names that differ at their ends stay different; hints to scroll stand below the tables."""
+    simulation = simulate(topics=8, systems=6, retrieved=30, unjudged=0.2, seed=4)
+    names = [f"the-official-input-of-the-year.system_with_a_long_name_{i}" for i in range(6)]
+    runs = dict(zip(names, simulation.runs.values(), strict=True))
+    documents = {document for pool in simulation.qrels.values() for document in pool}
+    titles = {document: f"A title of {document} " + "word " * 25 for document in documents}
+    write_report(simulation.qrels, runs, tmp_path / "r.html", MEASURES, document_texts=titles)
+    found = Opened(browser, tmp_path / "r.html", viewport={"width": width, "height": 900})
+    page = found.page
+    labels = page.evaluate(
+        "[...document.querySelector('[data-chart=means]').querySelectorAll('.role-axis-label text')]"
+        ".map((each) => each.textContent).filter((text) => /system/.test(text) || /name/.test(text))"
+    )
+    assert len(labels) == len(set(labels)) == 6
+    positions = "[...document.querySelectorAll('.more')].map((each) => getComputedStyle(each).position)"
+    assert "absolute" not in page.evaluate(positions)
+    page.locator('[data-grid="queries"] .open').first.click()
+    page.wait_for_selector("dialog[open]")
+    cut = page.evaluate(
+        "[...document.querySelectorAll('dialog *')].filter((each) => each.scrollWidth > each.clientWidth + 1"
+        " && getComputedStyle(each).overflowX !== 'visible' && each.tagName !== 'SELECT').length"
+    )
+    assert cut == 0
+    found.context.close()
+
+
 # -- small and large ---------------------------------------------------------------------------------------
 
 
@@ -507,7 +560,7 @@ def test_one_run_or_one_query(browser: Any, tmp_path: Path, topics: int, systems
     assert len(found.column("systems", 1)) == systems
     assert found.page.inner_text(".verdict")
     found.page.locator('[data-grid="queries"] .open').first.click()
-    assert len(found.texts("dialog tbody tr")) == systems
+    assert len(found.texts("dialog .side")) == min(systems, 2)
     found.context.close()
 
 
@@ -535,5 +588,5 @@ def test_126_runs_of_trec_8_on_50_topics(browser: Any, trec_8: Path, width: int)
     assert len(found.column("systems", 1)) == 126
     assert page.query_selector('[data-chart="differs"] canvas') is not None  # pixels for 16,000 squares
     page.locator('[data-grid="queries"] .open').first.click()
-    assert len(found.texts("dialog tbody tr")) == 126
+    assert len(page.query_selector_all("dialog .side:first-child option")) == 126
     found.context.close()

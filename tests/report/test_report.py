@@ -69,7 +69,7 @@ def whole(simulated: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_every_section_is_there_with_a_sentence_and_no_section_is_empty(whole: str) -> None:
-    wanted = {key: kind.title for key, kind in SECTIONS.items() if key not in ("changes", "judges")}
+    wanted = {key: kind.title for key, kind in SECTIONS.items() if key not in ("changes", "groups", "judges")}
     assert re.findall(r'<section id="(\w+)">', whole) == list(wanted)
     for key, title in wanted.items():
         found = re.search(rf'<section id="{key}">(.*?)</section>', whole, re.DOTALL)
@@ -355,6 +355,35 @@ def test_a_missing_file_of_texts_is_an_error(tmp_path: Path, texts: str) -> None
 def test_a_page_is_html(tmp_path: Path) -> None:
     with pytest.raises(CalipersError, match=r"cannot be written as \.pdf; a report is an HTML page: name it r\.html"):
         write_report(QRELS, RUNS, tmp_path / "r.pdf", "AP")
+
+
+def test_groups_of_queries(tmp_path: Path) -> None:
+    runs = {"old": ranked(0.5), "new": ranked(0.9)}
+    groups = {f"q{q}": "odd" if q % 2 else "even" for q in range(40)} | {"q0": "alone"}
+    write_report(FORTY, runs, tmp_path / "r.html", "RR", sections=["groups"], query_groups=groups)
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    scores = cal.evaluate(FORTY, runs, "RR", warn=False)
+    found = cal.compare(scores, query_groups=groups, warn=False).groups["odd"]
+    means = scores.by(groups)["odd"].mean()
+    assert f'data-value="{means["new", "RR"] - means["old", "RR"]!r}"' in text
+    assert f'data-value="{float(found.p_adjusted[0][0])!r}"' in text
+    three = {**runs, "best": ranked(1.0)}
+    write_report(FORTY, three, tmp_path / "r.html", "RR", sections=["groups"], query_groups=groups)
+    rows = re.search(r'data-grid="groups".*?<tbody>(.*?)</tbody>', (tmp_path / "r.html").read_text(), re.DOTALL)
+    assert rows is not None
+    assert rows.group(1).count("<tr") == 9
+    write_report(FORTY, runs, tmp_path / "r.html", "RR")
+    assert 'id="groups"' not in (tmp_path / "r.html").read_text()
+
+
+def test_a_prior_adds_expected_scores(simulated: Any, tmp_path: Path) -> None:
+    write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10", sections=["unjudged"], prior="pool")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    found = cal.Experiment(simulated.qrels, simulated.runs, "nDCG@10", warn=False).ranges(prior="pool").mean()
+    for expected in found["expected"]:
+        assert f'data-value="{expected!r}"' in text
+    write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10", sections=["unjudged"])
+    assert 'data-grid="expected"' not in (tmp_path / "r.html").read_text()
 
 
 # -- bad input -----------------------------------------------------------------------------------------

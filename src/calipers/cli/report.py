@@ -16,6 +16,7 @@ from calipers.cli.options import (
     note,
     population_option,
     progress,
+    query_groups_option,
     show,
     typed_command,
     warn,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Split names at spaces and commas."""
     return tuple(value.replace(",", " ").split())
 
 
@@ -35,52 +37,56 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @inputs()
 @option_group("choices", "calipers.report.material:ReportOptions")
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
-              help="The page to write.")  # fmt: skip
-@click.option("--title", default="", help="Title of the page [default: the systems and the judgments].")
-@click.option("--top", type=WholeNumber(0), default=10, show_default=True,
-              help="How many documents of each ranking the page shows.")  # fmt: skip
+              help="The HTML page to write.")  # fmt: skip
+@click.option("--title", default="", help="Title of the page [default: names of the systems and the judgments].")
 @click.option(
     "--baseline",
     default="",
     metavar="SYSTEM",
-    help="The system that all others are compared with: a name, tag or file; of two systems the old one.",
+    help="Compare all systems with this one: its name, tag or file. Of two systems, it is the old one.",
 )
 @click.option(
     "--sections",
     default="",
     metavar="NAMES",
     callback=_names,
-    help="Only these sections, with spaces between: systems, changes, between, differs, judges, unjudged, "
-    "plan, queries, tools, measures, alike, quality, method.",
+    help="Write only these sections, separated by spaces: systems, changes, between, differs, groups, judges, "
+    "unjudged, plan, queries, tools, measures, alike, quality, method.",
 )
+@click.option("--top", type=WholeNumber(0), default=10, show_default=True,
+              help="Number of documents of each ranking to show.")  # fmt: skip
 @option_group("texts", "calipers.report.material:Texts")
 @click.option(
     "--query-texts",
     type=FILE,
     metavar="FILE",
-    help="Texts of the queries to show: BEIR's queries.jsonl, or an id and a text on each line.",
+    help="Texts of the queries: BEIR's queries.jsonl, or lines of an id and a text.",
 )
 @click.option(
     "--document-texts",
     type=FILE,
     metavar="FILE",
-    help="Titles or texts of the documents, of which the beginnings are shown.",
+    help="Titles or texts of the documents, in the same formats. The page shows their beginnings.",
 )
+@query_groups_option
+@click.option("--prior", metavar="run|pool|GRADE=P,...",
+              help="Add expected scores for unjudged documents with random grades, as in calipers ranges.")  # fmt: skip
 @click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,
-              help="Other judgments of the same queries, a folder or a quoted pattern: a section says what they would "
-                   "change; may be repeated.")  # fmt: skip
+              help="Other judgments of the same queries to compare with: a file, a folder or a quoted pattern. May be "
+                   "repeated.")  # fmt: skip
 @population_option
 @significance_options("holm")
 @lists
 def command(
     inputs: Inputs, output: str, judges: tuple[str, ...], choices: ReportOptions, texts: Texts, lists: ListPolicies
 ) -> None:
-    """Everything about some runs on one HTML page: one file, which opens anywhere and asks no server for anything.
+    """Write everything about some runs to one HTML page that needs no network.
 
-    A verdict, scores with intervals, between their bounds, who really differs, what is not judged, what these queries
-    can show, the map of queries with their rankings, what other tools would say, which measure to trust, which systems
-    are alike, the quality of the data, and how all of it was computed. Of two systems it shows what changed from the
-    first, or from the baseline, to the other. Where only one measure can be shown, it is the first.
+    The page starts with a verdict and what to do next. Then: scores with intervals, scores between those of random and
+    ideal rankings, significant differences, unjudged documents, detectable differences, a map of the queries with their
+    rankings, other tools, properties of the measures, similar systems, data quality, and how all of it was computed.
+    Of two systems, the page shows the changes from the first (or the baseline) to the other. A section that can show
+    only one measure shows the first.
 
     \b
     calipers report qrels.txt runs/* -o report.html

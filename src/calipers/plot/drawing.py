@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -45,7 +46,8 @@ BETTER, WORSE, NEITHER = "#0072B2", "#D55E00", "#999999"
 RULE, GREY = "#888888", "#c4c8ce"
 EXTRA = "charts need the extra `report`: pip install 'calipers[report]'"
 FORMATS = ("html", "svg", "png", "json")
-SCALE = 2  # pixels of a PNG for each of the chart's
+SCALE = 2  # pixels of a PNG per pixel of the chart
+LETTERS = 26  # number of letters of a name that an axis shows
 
 # Axes and words stay behind the data.
 STYLE: dict[str, Any] = {
@@ -134,10 +136,55 @@ def cell_size(count: int, wide: int) -> int:
     return min(52, max(5, wide // max(count, 1)))
 
 
-def name_axis(count: int) -> Any:
-    """An axis of names: small where they are many, and not all of them where they would overlap."""
-    size = 11 if count <= 30 else 9 if count <= 80 else 7
-    return altair().Axis(labelLimit=130, labelFontSize=size, labelOverlap=count > 150, ticks=False)
+def name_axis(names: Sequence[str], **options: Any) -> Any:
+    """Return an axis of names. Long names are shortened, so that no two of them look the same."""
+    return altair().Axis(labelLimit=0, ticks=False, **label_expression(names), **options)
+
+
+def matrix_axis(names: Sequence[str]) -> Any:
+    """Return an axis of names for a matrix: small letters for many names, and gaps if they would overlap."""
+    size = 11 if len(names) <= 30 else 9 if len(names) <= 80 else 7
+    return name_axis(names, labelFontSize=size, labelOverlap=len(names) > 150)
+
+
+def label_expression(names: Sequence[str]) -> dict[str, str]:
+    """Return the option of an axis or legend that shows short labels, or no option if all names are short."""
+    short = short_labels(names)
+    if not short:
+        return {}
+    long, shown = json.dumps([*short]), json.dumps([*short.values()])
+    return {"labelExpr": f"indexof({long}, datum.label) < 0 ? datum.label : {shown}[indexof({long}, datum.label)]"}
+
+
+def short_labels(names: Sequence[str], most: int = LETTERS) -> dict[str, str]:
+    """Return labels for the names that have more than `most` letters. No two names get the same label.
+
+    >>> short_labels(["bm25", "dl-19-official-input.bert_p1", "dl-19-official-input.bert_p2"], most=16)
+    {'dl-19-official-input.bert_p1': 'dl-19…ut.bert_p1', 'dl-19-official-input.bert_p2': 'dl-19…ut.bert_p2'}
+    """
+    labels = {name: _shortened(name, most) for name in names if len(name) > most}
+    shown = Counter([*labels.values(), *(name for name in names if name not in labels)])
+    for name, label in labels.items():
+        letters = most
+        while shown[label] > 1 and letters < len(name):  # the label is also that of another name
+            letters += 4
+            shown[label] -= 1
+            label = labels[name] = _shortened(name, letters)
+            shown[label] += 1
+    return labels
+
+
+def _shortened(name: str, most: int) -> str:
+    """Leave out the middle of a name: names of runs often differ at their ends."""
+    if len(name) <= most:
+        return name
+    head = (most - 1) // 3
+    return f"{name[:head]}…{name[len(name) - (most - 1 - head) :]}"
+
+
+def data_range() -> Any:
+    """Return a scale that covers the data with a small margin, not necessarily from 0."""
+    return altair().Scale(zero=False, nice=False, padding=8)
 
 
 def diagonal(low: float = 0.0, high: float = 1.0) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
-from calipers.plot.drawing import COLOURS, altair, cell_size, name_axis, numbers, rows_of, scatter
+from calipers.plot.drawing import COLOURS, altair, cell_size, matrix_axis, name_axis, numbers, rows_of, scatter
 
 if TYPE_CHECKING:
     from calipers.information.difference import InformationDifference
@@ -23,7 +23,7 @@ def heat_map(difference: InformationDifference) -> Any:
     ]
     step = alt.Step(cell_size(len(order), 900))
     places = alt.Scale(domain=tuple(order))
-    labels = name_axis(len(order))
+    labels = matrix_axis(order)
     return (
         alt.Chart(rows_of(rows))
         .mark_rect()
@@ -53,7 +53,7 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
     # SciPy puts leaf i at 10 i + 5: where a scale of names of the same height has it.
     names = [difference.systems[i] for i in tree["leaves"]]
     place = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[10 * len(names), 0], nice=False))
-    axis = alt.Axis(labelLimit=180, labelFontSize=11 if len(names) <= 60 else 8, ticks=False)
+    axis = name_axis(names, labelFontSize=11 if len(names) <= 60 else 8)
     across = alt.X("bits:Q", title="information difference (bits)")
     links = (
         alt.Chart(rows_of(lines))

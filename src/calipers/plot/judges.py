@@ -14,7 +14,8 @@ from calipers.plot.drawing import (
     WORSE,
     altair,
     cell_size,
-    name_axis,
+    label_expression,
+    matrix_axis,
     numbers,
     palette,
     rows_of,
@@ -81,15 +82,17 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
         row["line"] = row["system"] if row["system"] in named else others
     scale = palette([*map(str, named)], others)
     order = [human, *effects.judges]
+    judge_axis = alt.Axis(labelAngle=-20, labelLimit=0, orient="top", **label_expression(order))
+    legend = alt.Legend(labelLimit=0, **label_expression([*map(str, named)]))
     base = alt.Chart(rows_of(rows)).encode(
-        x=alt.X("judge:N", sort=order, title=None, axis=alt.Axis(labelAngle=-20, labelLimit=160, orient="top")),
+        x=alt.X("judge:N", sort=order, title=None, axis=judge_axis),
         y=alt.Y(
             "rank:Q",
             scale=alt.Scale(reverse=True, domain=[1, len(effects.systems)]),
             title=f"rank by {effects.measures[m]}",
         ),
         detail=alt.Detail("system:N"),
-        color=alt.Color("line:N", scale=scale, title="moves most", legend=alt.Legend(labelLimit=200)),
+        color=alt.Color("line:N", scale=scale, title="moves most", legend=legend),
         tooltip=[alt.Tooltip("system:N"), alt.Tooltip("judge:N"), alt.Tooltip("rank:Q")],
     )
     height = max(160, min(14 * len(effects.systems), 900))
@@ -113,7 +116,7 @@ def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws:
         {"row": names[a], "column": names[b], "chance": float(chance[a, b])}
         for a in best_first for b in best_first if a != b
     ]  # fmt: skip
-    places, axis = alt.Scale(domain=tuple(order)), name_axis(len(order))
+    places, axis = alt.Scale(domain=tuple(order)), matrix_axis(order)
     scale = alt.Scale(domain=[0, 0.5, 1], range=[WORSE, "#eef0f2", BETTER], interpolate="rgb")
     base = alt.Chart(rows_of(rows)).encode(
         x=alt.X("column:N", scale=places, title=None, axis=axis),

@@ -16,6 +16,8 @@ from calipers.plot.drawing import (
     WORSE,
     altair,
     cell_size,
+    data_range,
+    matrix_axis,
     name_axis,
     numbers,
     palette,
@@ -45,8 +47,9 @@ def score_ranges(found: Ranges, measure: str | None = None) -> Any:
     base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     tooltip = [alt.Tooltip("system:N"), *numbers("low", "score", "high")]
     across = alt.X(
-        "low:Q", title=f"mean {name}, whatever the missing judgments say", axis=alt.Axis(orient=side_of(order))
-    )
+        "low:Q", title=f"range of the mean {name} over all possible grades", scale=data_range(),
+        axis=alt.Axis(orient=side_of(order)),
+    )  # fmt: skip
     bars = base.mark_bar(color=COLOURS[5], opacity=0.5, height=7).encode(x=across, x2=alt.X2("high:Q"), tooltip=tooltip)
     dots = base.mark_circle(color=COLOURS[0], size=50, opacity=1).encode(x=alt.X("score:Q"), tooltip=tooltip)
     return (bars + dots).properties(
@@ -80,10 +83,10 @@ def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: 
         "verdict:N", scale=alt.Scale(domain=["decided", "open"], range=[BETTER, WORSE]), title=None
     )  # fmt: skip
     base = alt.Chart(rows_of(rows)).encode(
-        y=alt.Y("pair:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=alt.Axis(labelLimit=320, ticks=False)),
+        y=alt.Y("pair:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order)),
         tooltip=[alt.Tooltip("pair:N"), *numbers("difference", "low", "high")],
     )
-    title = f"difference of mean {ranges.measure}, whatever the missing judgments say"
+    title = f"range of the difference of mean {ranges.measure} over all possible grades"
     bars = base.mark_bar(opacity=0.4, height=9).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), color=colour)
     dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("difference:Q"), color=colour)
     zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
@@ -166,7 +169,7 @@ def _matrix(pairs: PairRanges, mean: Floats) -> Any:
                 | {"verdict": verdict}
             )
     side = cell_size(len(order), 560) * len(order)
-    places, axis = alt.Scale(domain=tuple(order)), name_axis(len(order))
+    places, axis = alt.Scale(domain=tuple(order)), matrix_axis(order)
     colours = alt.Scale(domain=["surely better", "open", "surely worse"], range=[BETTER, "#e6e8eb", WORSE])
     share = float(pairs.decided.mean())
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,9 @@ def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str
         for q, t, e, a in zip(types.queries, types.types, types.expected, types.actual, strict=True)
         if t != "undefined"
     ]
-    share = alt.Scale(domain=[0, 1])
+    shares = [row[each] for row in rows for each in ("expected", "actual")]
+    low, high = (math.floor(10 * min(shares, default=0.0)) / 10, math.ceil(10 * max(shares, default=1.0)) / 10)
+    share = alt.Scale(domain=[low, high])
     points = (
         alt.Chart(rows_of(rows))
         .mark_circle(size=70, opacity=0.75)
@@ -39,7 +42,7 @@ def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str
             tooltip=[alt.Tooltip("query:N"), alt.Tooltip("type:N"), *numbers("actual", "expected")],
         )
     )
-    return (diagonal() + points).properties(
+    return (diagonal(low, high) + points).properties(
         width=420, height=420, title="Queries: on the dashed line systems do no better than a random ranking"
     )
 

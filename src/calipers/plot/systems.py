@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.errors import CalipersError, chosen_measure
-from calipers.plot.drawing import BETTER, COLOURS, NEITHER, RULE, WORSE, altair, cell_size, name_axis, numbers, rows_of
+from calipers.plot.drawing import (
+    BETTER,
+    COLOURS,
+    NEITHER,
+    RULE,
+    WORSE,
+    altair,
+    cell_size,
+    data_range,
+    matrix_axis,
+    name_axis,
+    numbers,
+    rows_of,
+)
 from calipers.plurals import plural_of
 
 if TYPE_CHECKING:
@@ -41,7 +55,7 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     tooltip = [alt.Tooltip("system:N"), *numbers("mean", "low", "high")]
     axis = alt.Axis(orient=side_of(order))
-    across = alt.X("low:Q", title=f"mean {name}, {level:.0%} interval", scale=alt.Scale(zero=False), axis=axis)
+    across = alt.X("low:Q", title=f"mean {name}, {level:.0%} interval", scale=data_range(), axis=axis)
     whiskers = base.mark_rule(color=COLOURS[0], strokeWidth=2, opacity=0.45).encode(x=across, x2=alt.X2("high:Q"))
     dots = base.mark_circle(color=COLOURS[0], size=60, opacity=1).encode(x=alt.X("mean:Q"), tooltip=tooltip)
     return (whiskers + dots).properties(width=480, height=height_of(order), title=f"Mean {name} of each system")
@@ -62,9 +76,12 @@ def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = 
     rows = _places(systems, placed)
     order = by_field(rows, "mean")
     base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
-    scale = alt.Scale(domain=[-1, 1])
+    lowest = max(-1.0, math.floor(4 * min((row["low"] for row in rows), default=0.0)) / 4)
+    scale = alt.Scale(domain=[min(lowest, 0.0), 1])
     words = "datum.value == 0 ? 'random' : datum.value == 1 ? 'ideal' : datum.value == -1 ? 'nothing' : datum.label"
-    axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], labelExpr=words, format=".1f", orient=side_of(order))
+    axis = alt.Axis(
+        values=[-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1], labelExpr=words, format=".2~f", orient=side_of(order)
+    )
     x = alt.X("low:Q", title=f"{name} between its bounds", scale=scale, axis=axis)
     tooltip = [
         alt.Tooltip("system:N"),
@@ -138,7 +155,7 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
     ]
     order = [names[s] for s in comparison.best_first(m)]
     places = alt.Scale(domain=tuple(order))
-    names_of = name_axis(len(order))
+    names_of = matrix_axis(order)
     verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
     legend = alt.Legend(orient="top", columns=3)
     base = alt.Chart(rows_of(rows)).mark_rect(stroke="white", strokeWidth=1 if len(order) <= 60 else 0)
@@ -237,9 +254,7 @@ def unjudged(scores: Scores) -> Any:
 
 def systems_axis(order: list[str]) -> Any:
     alt = altair()
-    return alt.Y(
-        "system:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=alt.Axis(labelLimit=180, ticks=False)
-    )
+    return alt.Y("system:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order))
 
 
 def height_of(order: list[str]) -> int:

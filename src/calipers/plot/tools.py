@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calipers.plot.drawing import altair, numbers, palette, rows_of
+from calipers.plot.drawing import altair, name_axis, numbers, palette, rows_of
 
 if TYPE_CHECKING:
     from calipers.auditing.audit import Audit
@@ -28,9 +28,7 @@ def tool_causes(audit: Audit, measure: str | None = None) -> Any:
         .mark_bar()
         .encode(
             x=alt.X("part:Q", title=f"moves the mean figure by, against {audit.reference.name}"),
-            y=alt.Y(
-                "tools:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=alt.Axis(labelLimit=200, ticks=False)
-            ),
+            y=alt.Y("tools:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order)),
             color=alt.Color("cause:N", title="because of", scale=palette(names)),
             tooltip=[
                 alt.Tooltip("tools:N"),
@@ -60,7 +58,7 @@ def tool_scores(audit: Audit, measure: str | None = None) -> Any:
         .mark_point(filled=True, size=60, opacity=0.8)
         .encode(
             x=alt.X("score:Q", title=f"mean {measure or audit.measures[0]}", scale=alt.Scale(zero=False)),
-            y=alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=200, ticks=False)),
+            y=alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=name_axis(order)),
             color=alt.Color("tool:N", title="as", scale=palette(tools)),
             tooltip=[alt.Tooltip("system:N"), alt.Tooltip("tool:N"), *numbers("score")],
         )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from calipers.metaevaluation.power import DiscriminativePower
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.report.verdict import Conclusion
+    from calipers.results.query_groups import ScoresByGroup
     from calipers.stats.comparison import Comparison
     from calipers.unjudged.score_ranges import Ranges
 
@@ -58,6 +59,8 @@ class ReportOptions(Record):
     top: int = 10  # number of documents of each ranking that the page shows
     baseline: str | None = None  # the system that all others are compared with; of two systems, the old one
     sections: tuple[str, ...] = ()  # names of the wanted sections; empty for all that apply
+    query_groups: Any = None  # {query: group}, or a file of queries and groups
+    prior: Any = None  # chances of the grades of unjudged documents, as for `ranges`
 
 
 @dataclass(frozen=True)
@@ -164,8 +167,13 @@ class ScoredMaterial:
         c = self.choices
         return compare(
             self.scores, baseline=c.baseline or None, test=c.test, correction=c.correction, alpha=c.alpha,
-            samples=c.samples, seed=c.seed, warn=False,
+            samples=c.samples, seed=c.seed, query_groups=c.query_groups, warn=False,
         )  # fmt: skip
+
+    @cached_property
+    def groups(self) -> ScoresByGroup:
+        """Scores by groups of queries."""
+        return self.scores.by(self.choices.query_groups)
 
     @cached_property
     def power(self) -> DiscriminativePower:
@@ -336,6 +344,14 @@ class Material(ScoredMaterial):
         with suppress(CalipersError):  # verdict and section need the pairs of the first measure; they are kept
             found.pair_ranges()
         return found
+
+    @cached_property
+    def expected_ranges(self) -> Ranges | None:
+        """Ranges of the first measure with expected scores of unjudged documents, or None without a prior."""
+        if self.choices.prior is None or self.plain.measures[0] not in self.ranges.measures:
+            return None
+        first = self.plain_experiment.with_(measures=self.plain.measures[0], progress=None, warn=False)
+        return first.ranges(prior=self.choices.prior, seed=self.choices.seed)
 
     @cached_property
     def ranged(self) -> tuple[str, ...]:

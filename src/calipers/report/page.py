@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
 from calipers.checks import Samples
+from calipers.collection.query_facts import QueryGroups
 from calipers.errors import CalipersError, warn_user
 from calipers.extras import load
 from calipers.file_endings import refuse_foreign
@@ -30,6 +31,7 @@ from calipers.results.scores import Scores
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment
+    from calipers.unjudged.grade_priors import Prior
 
 JudgesLike = Any  # judgments, several of them, or {name: judgments}
 LIMIT = 20_000_000  # bytes above which a page is thinned
@@ -89,6 +91,8 @@ def write_report(
     top: int = 10,
     query_texts: str | Path | Mapping[str, str] | None = None,
     document_texts: str | Path | Mapping[str, str] | None = None,
+    query_groups: QueryGroups | None = None,
+    prior: Prior | None = None,
     judges: JudgesLike | None = None,
     test: str = "t",
     correction: str | None = "holm",
@@ -107,6 +111,8 @@ def write_report(
     sections: names of the wanted sections, such as systems, between or differs. By default all that apply.
     top: number of documents of each ranking that the page shows.
     query_texts, document_texts: texts to show with ids: files that `cal.read_texts` reads, or {id: text}.
+    query_groups: {query: group}, or a file of queries and groups. A section compares the systems in each group.
+    prior: chances of the grades of unjudged documents, as for `Experiment.ranges`. Adds expected scores.
     judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them.
     test, correction, alpha, samples, seed: as for `compare`. population: as for `bounds`.
     command: a command to show on the page, for readers who want to repeat the report.
@@ -123,6 +129,7 @@ def write_report(
     choices = ReportOptions(
         title=title, test=test, correction=correction or "none", alpha=alpha, samples=samples, seed=seed,
         population=population, top=top, baseline=baseline, sections=tuple(sections),
+        query_groups=query_groups, prior=prior,
     )  # fmt: skip
     content, notes = report_page(
         experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,

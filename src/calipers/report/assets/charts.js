@@ -39,7 +39,7 @@ function config(figure, spec) {
     background: "transparent", font, view: { stroke: null },
     axis: { ...words, labelColor: text, domainColor: line, gridColor: line, tickColor: line, titlePadding: 10 },
     axisQuantitative: { tickCount: narrow() ? 4 : 8, labelOverlap: "greedy", labelSeparation: 6 },
-    legend: { ...words, disable: "plain" in figure.dataset, orient: narrow() ? "bottom" : "right", columns: narrow() && !hasNames(spec) ? 2 : 1, labelLimit: narrow() ? 130 + 70 * hasNames(spec) : 220 },
+    legend: { ...words, disable: "plain" in figure.dataset, orient: narrow() ? "bottom" : "right", columns: narrow() && !hasNames(spec) ? 2 : 1, labelLimit: 0 },
     text: { color: text, font },
   };
 }
@@ -52,18 +52,18 @@ const inTheme = (spec) => JSON.parse(JSON.stringify(spec)
 
 // -- as wide as its place ------------------------------------------------------------------------------------------
 const narrow = () => innerWidth < 720;
-const LETTER = 6.4;  // pixels of a letter of an axis, about
+const LETTER = 6.4;  // approximate width of a letter of an axis in pixels
+const LETTERS = 26;  // longer names are shortened, see plot/drawing.py
 
 // A matrix of systems: cells as large as fit beside the names, down to what can be seen; then it scrolls.
 function fitted(spec, figure) {
   if (!spec.width?.step) return spec;
   const first = spec.encoding ?? spec.layer[0].encoding;
   const names = first.x.scale.domain;
-  const limit = narrow() ? 70 : 130;
-  const label = Math.min(limit, LETTER * Math.max(...names.map((name) => name.length))) + 16;
+  const label = LETTER * Math.min(LETTERS, Math.max(...names.map((name) => name.length))) + 16;
   const cell = Math.min(110, Math.max(4, Math.floor((figure.clientWidth - label - 12) / names.length)));
   const size = Math.max(5, Math.min(11, cell - 1));
-  const axis = { labelFontSize: size, labelLimit: limit, labelOverlap: cell < 7 };
+  const axis = { labelFontSize: size, labelLimit: 0, labelOverlap: cell < 7 };
   const parts = [spec, ...(spec.layer ?? [])].filter((part) => part.encoding);
   for (const part of parts) {
     for (const side of ["x", "y"]) part.encoding[side].axis = { ...part.encoding[side].axis, ...axis };
@@ -72,16 +72,21 @@ function fitted(spec, figure) {
   return { ...spec, width: { step: cell }, height: { step: Math.min(cell, 44) } };
 }
 
-// Long titles of axes in several lines, and names not wider than a third of the place.
-function wrapped(part, figure, height) {
+// The width of the names or numbers to the left of a chart, in pixels.
+function nameWidth(spec) {
+  const names = [spec, ...(spec.layer ?? [])].flatMap((part) => part.encoding?.y?.scale?.domain ?? []).filter((each) => typeof each === "string");
+  return Math.max(90, LETTER * Math.min(LETTERS, Math.max(0, ...names.map((name) => name.length))) + 30);
+}
+
+// Breaks long titles of axes into lines.
+function wrapped(part, figure, height, left = nameWidth(part)) {
   for (const side of ["x", "y"]) {
     const channel = part.encoding?.[side];
     if (!channel) continue;
-    const letters = Math.floor((side === "x" ? figure.clientWidth - 90 : height) / LETTER);
+    const letters = Math.floor((side === "x" ? figure.clientWidth - left : height) / LETTER);
     if (typeof channel.title === "string" && channel.title.length > letters) channel.title = lines(channel.title, letters);
-    if (side === "y" && channel.axis?.labelLimit) channel.axis.labelLimit = Math.min(channel.axis.labelLimit, figure.clientWidth / 3);
   }
-  for (const each of part.layer ?? []) wrapped(each, figure, height);
+  for (const each of part.layer ?? []) wrapped(each, figure, height, left);
 }
 
 function lines(text, letters) {

@@ -1,8 +1,9 @@
-// The rankings of one query: one line per system, one cell per document; the same document lights up in all lists.
+// The rankings of one query: two systems side by side. The same document lights up in both lists.
 const data = JSON.parse(document.getElementById("rankings-data").textContent);
 const dialog = document.getElementById("ranking");
 const select = document.getElementById("measure");
 let current = 0;
+let chosen = null;  // the two systems that the reader chose
 
 function made(tag, classes = "", text = "") {
   const element = document.createElement(tag);
@@ -12,61 +13,80 @@ function made(tag, classes = "", text = "") {
 }
 
 const shown = (value) => (value === null || value === undefined ? "–" : value.toFixed(4));
+const measureNumber = () => Math.max(0, data.measures.indexOf(select.value));
+const linkOf = (q) => `#query=${encodeURIComponent(data.queries[q].replace(/[\ud800-\udfff]/gu, "\ufffd"))}`;
 
+// Class, mark and words of a grade.
 function look(grade) {
   if (grade === null) return ["unjudged", "?", "unjudged"];
   if (grade <= 0) return ["nothing", String(grade), `grade ${grade}`];
   return ["grade", String(grade), `grade ${grade}`];
 }
 
-function cell(query, place, rank) {
+// The two systems to show: the reader's choice, the old and the new one, or the best two under the measure.
+function pair() {
+  if (chosen) return chosen;
+  if (data.systems.length < 2) return [0];
+  if (data.pair) return data.pair;
+  const sign = data.lower.includes(data.measures[measureNumber()]) ? -1 : 1;
+  const mean = data.scores[measureNumber()].map((line) => {
+    const known = line.filter((value) => value !== null);
+    return known.length ? sign * known.reduce((sum, value) => sum + value, 0) / known.length : -Infinity;
+  });
+  return mean.map((_, s) => s).sort((a, b) => mean[b] - mean[a]).slice(0, 2);
+}
+
+function item(query, place, rank, other) {
   const tied = place < 0;
   const number = tied ? ~place : place;
   const name = query.d[number], grade = query.g[number];
   const [classes, mark, words] = look(grade);
-  const box = made("div", `document ${classes}${tied ? " tied" : ""}`);
-  if (grade > 0) box.style.setProperty("--share", String(Math.min(1, grade / data.most)));
-  box.dataset.document = String(number);
   const text = query.t?.[number] ?? "";
-  box.dataset.tip = `${rank}. ${name}: ${words}${tied ? ", tied with the one before" : ""}${text ? `. ${text}` : ""}`;
-  box.tabIndex = 0;
-  box.setAttribute("role", "img");
-  box.setAttribute("aria-label", box.dataset.tip);
-  const id = made("span", "", name);
+  const line = made("li", `document ${classes}${tied ? " tied" : ""}`);
+  if (grade > 0) line.style.setProperty("--share", String(Math.min(1, grade / data.most)));
+  line.dataset.document = String(number);
+  line.tabIndex = 0;
+  const id = made("span", "id", name);
   id.dir = "auto";
-  box.append(made("b", "", mark), id);
+  const rest = made("span", "words");
+  rest.append(id);
   if (text) {
-    const words = made("em", "", text);
-    words.dir = "auto";
-    box.append(words);
+    const title = made("em", "", text);
+    title.dir = "auto";
+    rest.append(title);
   }
+  line.append(made("span", "rank", String(rank)), made("b", "", mark), rest);
+  const there = other?.get(number);
+  const elsewhere = there === undefined ? "not in the other list" : there === rank ? "same rank in the other list" : `rank ${there} in the other list`;
+  if (other) line.append(made("small", "", there === undefined ? "only here" : there === rank ? "=" : `${there < rank ? "↑" : "↓"} ${there}`));
+  line.setAttribute("aria-label", `${rank}. ${name}: ${words}${tied ? ", tied with the document above" : ""}${other ? `, ${elsewhere}` : ""}${text ? `. ${text}` : ""}`);
+  return line;
+}
+
+const ranks = (list) => new Map(list.map((place, i) => [place < 0 ? ~place : place, i + 1]));
+
+function side(q, systems, at) {
+  const query = data.lists[q], system = systems[at];
+  const box = made("div", "side");
+  const pick = made("select");
+  pick.setAttribute("aria-label", at ? "second system" : "first system");
+  data.systems.forEach((name, s) => pick.append(new Option(name, s, s === system, s === system)));
+  pick.addEventListener("change", () => {
+    chosen = systems.map((each, i) => (i === at ? Number(pick.value) : each));
+    open(q);
+  });
+  const head = made("p", "system");
+  head.append(data.systems.length > 2 ? pick : made("bdi", "", data.systems[system]));
+  head.append(made("span", "score", `${data.measures[measureNumber()]} ${shown(data.scores[measureNumber()][system][q])}`));
+  const list = made("ol");
+  const other = systems.length > 1 ? ranks(query.l[systems[1 - at]]) : null;
+  query.l[system].forEach((place, i) => list.append(item(query, place, i + 1, other)));
+  box.append(head, query.l[system].length ? list : made("p", "", "This system has no list for this query."));
   return box;
 }
 
-function table(q, measure) {
-  const query = data.lists[q];
-  const scores = data.scores[measure].map((line) => line[q]);
-  const order = data.systems.map((_, s) => s).sort((a, b) => (scores[b] ?? -Infinity) - (scores[a] ?? -Infinity));
-  const whole = made("table");
-  const head = whole.createTHead().insertRow();
-  for (const label of ["system", data.measures[measure], ...Array.from({ length: data.top }, (_, i) => String(i + 1))]) {
-    head.append(made("th", "", label));
-  }
-  const body = whole.createTBody();
-  for (const s of order) {
-    const row = body.insertRow();
-    const name = made("bdi", "", data.systems[s]);
-    row.insertCell().append(name);
-    row.cells[0].className = "name";
-    row.insertCell().append(made("span", "", shown(scores[s])));
-    query.l[s].forEach((place, i) => row.insertCell().append(cell(query, place, i + 1)));
-    if (!query.l[s].length) row.insertCell().append(made("span", "", "no list"));
-  }
-  return whole;
-}
-
 function key() {
-  const parts = [["unjudged", "unjudged"], ["nothing", "not relevant"], ["grade", "relevant, stronger is better"]];
+  const parts = [["unjudged", "unjudged"], ["nothing", "not relevant"], ["grade", "relevant (darker: higher grade)"], ["nothing tied", "tied with the document above"]];
   return parts.map(([classes, words]) => {
     const part = made("span");
     const box = made("i", classes);
@@ -77,23 +97,23 @@ function key() {
 }
 
 function open(q) {
+  if (q < 0) return;
   current = q;
-  const name = data.queries[q];
-  const measure = Math.max(0, data.measures.indexOf(select.value));
-  const bounds = data.bounds[data.measures[measure]];
-  dialog.querySelector("h2").textContent = `Query ${name}`;
+  const measure = data.measures[measureNumber()];
+  const bounds = data.bounds[measure];
+  dialog.querySelector("h2").textContent = `Query ${data.queries[q]}`;
+  dialog.querySelector("a.link").href = linkOf(q);
   const text = data.texts?.[q] ? `“${data.texts[q]}” ` : "";
-  const between = bounds
-    ? `${data.measures[measure]} of a random ranking ${shown(bounds[0][q])}, of the ideal one ${shown(bounds[1][q])}. `
-    : "";
-  dialog.querySelector(".about").textContent = `${text}${between}Point at or tap a document to find it in the other lists.`;
+  const between = bounds ? `${measure} of a random ranking: ${shown(bounds[0][q])}; of the ideal ranking: ${shown(bounds[1][q])}. ` : "";
+  const hint = data.systems.length > 1 ? "Point at a document or tap it to find it in the other list. Arrows show its rank there." : "";
+  dialog.querySelector(".about").textContent = `${text}${between}${hint}`;
   const lists = dialog.querySelector(".lists");
   if (data.lists.length) {
+    const systems = pair();
     dialog.querySelector(".key").replaceChildren(...key());
-    lists.classList.toggle("with-texts", Boolean(data.lists[q].t));
-    lists.replaceChildren(table(q, measure));
+    lists.replaceChildren(...systems.map((_, at) => side(q, systems, at)));
   } else {
-    lists.replaceChildren(made("p", "", "This page holds no rankings; a report with a larger --top does."));
+    lists.replaceChildren(made("p", "", "This page has no rankings. A report with a larger --top has them."));
   }
   if (!dialog.open) dialog.showModal();
 }
@@ -111,20 +131,25 @@ if (data) {
   }
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const step = event.target.tagName === "SELECT" ? 0 : { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (step) dialog.querySelector(`[data-step="${step}"]`).click();
   });
   const lists = dialog.querySelector(".lists");
   for (const kind of ["pointerover", "focusin", "click"]) {
     lists.addEventListener(kind, (event) => {
       const box = event.target.closest(".document");
-      lists.classList.toggle("same", box !== null);
+      let found = 0;
       for (const each of lists.querySelectorAll(".document")) {
-        each.classList.toggle("this", box !== null && each.dataset.document === box.dataset.document);
+        found += each.classList.toggle("this", box !== null && each.dataset.document === box.dataset.document);
       }
+      lists.classList.toggle("same", found > 1);
     });
   }
   lists.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") lists.classList.remove("same");  // a finger that is lifted leaves, too
+    if (event.pointerType !== "touch") lists.classList.remove("same");  // lifting a finger also counts as leaving
   });
+  // A link to one query: report.html#query=12
+  const follow = () => { if (location.hash.startsWith("#query=")) open(data.queries.findIndex((_, q) => linkOf(q) === location.hash)); };
+  addEventListener("hashchange", follow);
+  follow();
 }

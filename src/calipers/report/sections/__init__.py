@@ -7,7 +7,19 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.report.material import Material
 from calipers.report.section import Maker
 from calipers.report.sections import bounds as between
-from calipers.report.sections import changes, judges, measures, method, plan, quality, queries, systems, tools, unjudged
+from calipers.report.sections import (
+    changes,
+    groups,
+    judges,
+    measures,
+    method,
+    plan,
+    quality,
+    queries,
+    systems,
+    tools,
+    unjudged,
+)
 from calipers.report.sections import comparison as differs
 from calipers.report.sections import similarity as alike
 
@@ -40,6 +52,7 @@ SECTIONS: dict[str, SectionKind] = {
         differs.section,
         lambda material: _systems(material) > 2 and _several_queries(material),
     ),
+    "groups": SectionKind("Query groups", groups.section, lambda material: material.choices.query_groups is not None),
     "judges": SectionKind("Other judges", judges.section, lambda material: material.judges is not None),
     "unjudged": SectionKind("Unjudged documents", unjudged.section),
     "plan": SectionKind(

@@ -110,6 +110,8 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
         "systems": list(scores.systems),
         "queries": list(scores.queries),
         "measures": list(scores.measures),
+        "lower": list(scores.lower),  # measures for which smaller values are better
+        "pair": list(material.old_and_new) if len(scores.systems) == 2 else None,
         "scores": [[all_rounded(line, 4) for line in one] for one in scores.values.tolist()],
         "bounds": {
             m: [[rounded(float(v), 4) for v in _of_query(each[p])] for each in (b.expected, b.ideal)]
