@@ -78,7 +78,7 @@ def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: 
         rows.append(
             {"pair": f"{one} − {other}", "difference": difference, "low": low, "high": high, "verdict": verdict}
         )
-    order = [row["pair"] for row in rows]
+    order = [str(row["pair"]) for row in rows]
     colour = alt.Color(
         "verdict:N", scale=alt.Scale(domain=["decided", "open"], range=[BETTER, WORSE]), title=None
     )  # fmt: skip

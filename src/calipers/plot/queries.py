@@ -20,7 +20,7 @@ def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str
     """
     alt = altair()
     shown = {kind: (names or {}).get(kind, kind) for kind in TYPE_COLOURS}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"query": q, "type": shown[t], "expected": float(e), "actual": float(a)}
         for q, t, e, a in zip(types.queries, types.types, types.expected, types.actual, strict=True)
         if t != "undefined"
