@@ -174,7 +174,7 @@ def tools() -> str:
                 name,
                 tool.gain,
                 tool.discount,
-                f"{tool.empty:g}",
+                tool.empty if isinstance(tool.empty, str) else f"{tool.empty:g}",
                 short or "pad",
                 ties,
                 tool.ideal,

@@ -27,6 +27,9 @@ Groups = list[tuple[np.ndarray, np.ndarray]]  # labels and scores of each query
 OBSERVED = ("letor3", "letor4", "mslr", "yahoo", "ranklib", "trec_eval", "trec_eval-9")
 STATED = ("letor3:stated", "letor4:stated", "mslr:stated", "yahoo:stated", "ranklib:stated", "trec:stated")
 FURTHER = ("sklearn", "lightgbm", "xgboost", "xgboost-minus", "gdeval", "ranx", "definition")
+SEARCH = ("elasticsearch", "opensearch", "quepid", "mlflow", "ragas")
+RECOMMENDERS = ("rectools", "recbole", "torchmetrics")
+BINARY = ("mlflow", "ragas", "rectools", "recbole")
 BENCHMARKS = ("beir", "mteb")
 SPECIAL = ("ndeval", "ntcireval")  # which no audit compares unasked
 
@@ -41,8 +44,8 @@ def ranked(labels: list[int], name: str, **options: Any) -> float:
 
 
 def test_all_profiles_are_there() -> None:
-    assert set(CONVENTIONS) == {*OBSERVED, *STATED, *FURTHER, *BENCHMARKS, *SPECIAL}
-    assert set(TOOLS) == {*OBSERVED, *FURTHER}
+    assert set(CONVENTIONS) == {*OBSERVED, *STATED, *FURTHER, *SEARCH, *RECOMMENDERS, *BENCHMARKS, *SPECIAL}
+    assert set(TOOLS) == {*OBSERVED, *FURTHER, *SEARCH, *RECOMMENDERS}
     assert all(profile.sentence for profile in CONVENTIONS.values())
     assert {name for name, profile in CONVENTIONS.items() if profile.edition == "stated"} == set(STATED)
 
@@ -80,8 +83,12 @@ VECTORS: list[tuple[list[int], int, dict[str, float]]] = [
         5,
         {"definition": 0.864220, "letor4": 0.742424, "trec_eval": 0.870236, "letor4:stated": 0.864220},
     ),
-    ([0, 0, 0, 0, 0], 5, dict.fromkeys(set(CONVENTIONS) - {"ntcireval"}, 0.0) | dict.fromkeys(ONE_IF_EMPTY, 1.0)),
-    ([2, 1, 0], 5, dict.fromkeys(CONVENTIONS, 1.0) | dict.fromkeys(ZERO_IF_SHORT, 0.0)),
+    (
+        [0, 0, 0, 0, 0],
+        5,
+        dict.fromkeys({*CONVENTIONS} - {"ntcireval", "rectools", "recbole"}, 0.0) | dict.fromkeys(ONE_IF_EMPTY, 1.0),
+    ),
+    ([2, 1, 0], 5, dict.fromkeys({*CONVENTIONS} - {*BINARY}, 1.0) | dict.fromkeys(ZERO_IF_SHORT, 0.0)),
     ([0, 1, 2], 10, {"definition": 0.586883, "letor3:stated": 0.586883} | dict.fromkeys(ZERO_IF_SHORT, 0.0)),
 ]
 
@@ -231,7 +238,7 @@ def test_own_in_toml(tmp_path: Path) -> None:
         ("[labels]\nlowest = 0\nsmallest = 1\n", 3, "unknown key 'smallest' of labels"),
         ("[labels]\nwhole = 1\n", 2, "whole=1 of labels is not true or false"),
         ("empty = 0\nprecision = 1\n", 2, "precision=1 of the convention"),
-        ('based_on = "letor5"\n', 1, "based_on='letor5' is not one of letor3"),
+        ('based_on = "letor5"\n', 1, "based_on='letor5' is not the name of a convention; did you mean letor4"),
         ("gain = [1, 2]\n", 1, "gain="),
         ('gain = { one = "x" }\n', 1, "gain"),
         ('empty = "perhaps"\n', 1, "empty='perhaps'"),

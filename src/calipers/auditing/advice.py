@@ -69,6 +69,8 @@ _SETTINGS = {
     ("lists shorter than k", "n"): "lists of n documents",
     ("where the ideal comes from", "list"): "the retrieved documents alone, which rewards leaving relevant ones out",
     ("where the ideal comes from", "pool"): "all judged documents",
+    ("where the ideal comes from", "whole"): "all judged documents without a cutoff",
+    ("where the ideal comes from", "k"): "k relevant documents, even if there are fewer",
 }
 _VERBS = {
     "no relevant document": "count",

@@ -101,9 +101,9 @@ class MeasureFigures:
 
     @property
     def _scale(self) -> float:
-        """Factor of the figures: 100 if the number can only be a percentage."""
-        largest = float(np.nanmax(np.abs(self.figures), initial=0.0))
-        return 100.0 if largest <= 1 < abs(float(self.number)) else 1.0
+        """Factor of the figures: 100 if the number is a percentage, which means larger than 1 and than every figure."""
+        largest = float(np.nanmax(np.abs(self.figures), initial=1.0))
+        return 100.0 if abs(float(self.number)) > largest else 1.0
 
     def choices(self, place: int) -> tuple[str, ...]:
         """Return the choice of one convention in each of the switches."""

@@ -45,6 +45,7 @@ TITLES = {
     "significance": "number of significant differences between systems",
     "changes": "significant differences that appear, vanish or change sign",
 }
+FEW_SYSTEMS = 8  # up to which the table of figures has a row per tool on a terminal
 MOST_ROWS = 20  # rows of a long table on a terminal, unless the table is asked for
 
 
@@ -117,7 +118,7 @@ def command(
 
     \b
     calipers audit qrels.txt runs/* -m "nDCG@10 AP" --tool trec_eval --tool lightgbm
-    calipers audit qrels.txt bm25.run -m "nDCG@10" --number 0.7458
+    calipers audit qrels.txt runs/* -m "nDCG@10" --number 0.7458
     calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
     """
     from calipers.auditing.explanation import explain
@@ -202,6 +203,8 @@ def _tables(found: Audit, show: tuple[str, ...], format: str) -> Titled:
             if not show and (alone or (not table.rows and format == "table")):
                 continue
             title = f"{name}: {TITLES[kind]}"
+            if kind == "figures" and format == "table" and len(found.systems) <= FEW_SYSTEMS:
+                table = found.figures_by_tool(name)  # it is narrower
             if kind == "causes":
                 title += f" (from {found.reference.name})"
             if not show and kind in ("swaps", "changes"):

@@ -21,6 +21,7 @@ _OF_LISTS: dict[str, Any] = {"edition": "observed", "ideal": "list", "missing": 
 _PERL: dict[str, Any] = {**_OF_LISTS, "gain": "exp", "discount": "jk2"}
 _STATED: dict[str, Any] = {"edition": "stated", "gain": "exp", "ideal": "list", "missing": "skip", "ties": "input"}
 
+_BINARY = LabelRange(0, 1, True)
 _OF_RANX = (
     "nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "HIT", "Hits", "Success", "bpref", "RBP", "SetF", "F",
 )  # fmt: skip
@@ -151,6 +152,92 @@ _OBSERVED = (
         gain="exp",
     ),
 )
+# Tools of search engines and RAG. They are given the documents in the order of the engine.
+_SEARCH = (
+    Convention(
+        "elasticsearch",
+        "Elasticsearch _rank_eval, also that of OpenSearch: gain 2^rating - 1; nDCG@k and P@k of a list of n < k "
+        "documents are nDCG@n and P@n, so that a short list scores too high (elasticsearch#154362)",
+        edition="observed",
+        gain="exp",
+        short="n",
+        ties="input",
+        labels=LabelRange(0, None, True),
+        measures=("nDCG", "DCG", "P", "Recall", "RR", "ERR"),
+    ),
+    Convention(
+        "opensearch",
+        "OpenSearch search-relevance (2026): gain 2^rating - 1, ideal of the k best judged documents. It rounds the "
+        "score of each query to two digits, which is not repeated here. In 2025 it cut the ideal where the list ends",
+        edition="observed",
+        gain="exp",
+        ties="input",
+        measures=("nDCG", "DCG"),
+    ),
+    Convention(
+        "quepid",
+        "Quepid: gain 2^rating - 1; nDCG@k divides by the ideal of all rated documents without a cutoff, so that a "
+        "perfect list scores less than 1 if more than k documents are relevant; P@k of n < k documents is P@n",
+        edition="observed",
+        gain="exp",
+        ideal="whole",
+        short={"P": "n"},
+        ties="input",
+        labels=LabelRange(lowest=0),
+        measures=("nDCG", "DCG", "P", "AP"),
+    ),
+    Convention(
+        "mlflow",
+        "MLflow: relevant or not; nDCG@k and P@k of a list of n < k documents are nDCG@n and P@n, so that a short list "
+        "scores too high (mlflow#24541)",
+        edition="observed",
+        short="n",
+        ties="input",
+        labels=_BINARY,
+        measures=("nDCG", "P", "Recall"),
+    ),
+    Convention(
+        "ragas",
+        "RAGAS context precision: relevant or not; AP divides by the relevant documents in the list, not by all "
+        "relevant documents",
+        edition="observed",
+        ideal="list",
+        ties="input",
+        labels=_BINARY,
+        measures=("AP",),
+    ),
+)
+# Tools of recommenders: an item is relevant or not, and users without a relevant item are not evaluated.
+_RECOMMENDERS = (
+    Convention(
+        "rectools",
+        "RecTools: nDCG@k divides by the ideal of k relevant items for every user, so that a perfect list of a user "
+        "with fewer items scores less than 1",
+        edition="observed",
+        ideal="k",
+        empty="skip",
+        ties="input",
+        labels=_BINARY,
+        measures=("nDCG", "AP", "P", "Recall", "RR", "Success"),
+    ),
+    Convention(
+        "recbole",
+        "RecBole: relevant or not; AP@k divides by min(R, k)",
+        edition="observed",
+        norm="min",
+        empty="skip",
+        ties="input",
+        labels=_BINARY,
+        measures=("nDCG", "AP", "P", "Recall", "RR", "Success"),
+    ),
+    Convention(
+        "torchmetrics",
+        "torchmetrics: gain is the label, ties averaged, ideal of the given documents",
+        **{**_OF_LISTS, "ties": "average"},
+        labels=LabelRange(0, None, True),
+        measures=("nDCG",),
+    ),
+)
 # Benchmarks of embedding models, which score by pytrec_eval and average over the queries that a run answers.
 _BENCHMARK: dict[str, Any] = {
     "edition": "observed", "ties": "docid", "precision": "single", "whole_grades": True, "missing": "skip",
@@ -221,8 +308,12 @@ _AS_STATED = (
         ties="docid",
     ),
 )
-CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_BENCHMARKS, *_SPECIAL, *_AS_STATED)}
-TOOLS = tuple(profile.name for profile in _OBSERVED)  # what an audit compares where nobody says what
+CONVENTIONS = {
+    profile.name: profile for profile in (*_OBSERVED, *_SEARCH, *_RECOMMENDERS, *_BENCHMARKS, *_SPECIAL, *_AS_STATED)
+}
+TOOLS = tuple(
+    profile.name for profile in (*_OBSERVED, *_SEARCH, *_RECOMMENDERS)
+)  # what an audit compares where nobody says what
 _OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-learn": "sklearn"}
 
 

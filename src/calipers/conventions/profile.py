@@ -23,13 +23,14 @@ Policy = float | str  # what something undefined counts: a number, or skip
 
 BY_GAIN = ("DCG", "nDCG", "SDCG", "SN-DCG")  # measures that a gain and a discount of a tool are meant for
 BY_IDEAL = ("nDCG", "AP")
+IDEALS = ("pool", "list", "whole", "k")
 BY_CUTOFF = ("nDCG", "P")  # measures for which a list shorter than k is a case of its own
 CHOICES = {
     "discount": "log2, jk2 (or another base), zipf or none",
     "short": "pad, n or zero",
     "ties": "average, docid, docid-ascending, input, best or worst",
     "precision": "double or single",
-    "ideal": "pool or list",
+    "ideal": "pool, list, whole or k",
     "averaged": "no or cutoffs",
     "norm": "R, k or min",
 }
@@ -81,8 +82,10 @@ class Convention:
     short: what becomes of a list of n < k documents: it goes on with nothing (`pad`), k is n for it (`n`), or it
         counts 0 (`zero`). One word, or one for each of nDCG and P.
     ties, precision: as in `evaluate`: by default scores are compared in `double` precision.
-    rel: the lowest grade that is relevant. ideal: whether nDCG's ideal and AP's R come from the `pool`, everything
-        judged, or from the `list` that is evaluated. norm: what AP@k divides by.
+    rel: the lowest grade that is relevant. norm: what AP@k divides by.
+    ideal: the documents of nDCG's ideal ranking: the k best judged ones (`pool`), the k best retrieved ones (`list`),
+        all judged ones without a cutoff (`whole`), or k documents of gain 1 (`k`). R of AP counts judged documents, or
+        with `list` retrieved ones.
     averaged: `cutoffs` where nDCG without a cutoff is the mean over all cutoffs.
     max_grade: of ERR, where it is not the largest of the judgments.
 
@@ -121,7 +124,7 @@ class Convention:
             ("ties", self.ties, self.ties not in TIE_RULES),
             ("precision", self.precision, self.precision not in ("double", "single")),
             ("rel", self.rel, not _is_number(self.rel)),
-            ("ideal", self.ideal, self.ideal not in ("pool", "list")),
+            ("ideal", self.ideal, self.ideal not in IDEALS),
             ("norm", self.norm, self.norm not in ("R", "k", "min")),
             ("averaged", self.averaged, self.averaged not in ("no", "cutoffs")),
             ("max_grade", self.max_grade, self.max_grade is not None and not _is_number(self.max_grade)),
@@ -152,7 +155,7 @@ class Convention:
         if measure in BY_GAIN:
             said |= {"gain": self.gain, "discount": self.discount}
         if measure in BY_IDEAL:
-            said["ideal"] = self.ideal
+            said["ideal"] = self.ideal if measure == "nDCG" or self.ideal == "list" else "pool"
         if measure in BY_CUTOFF:
             said["short"] = self.short_for(measure)
         if measure == "AP" and given.get("cutoff") is not None:

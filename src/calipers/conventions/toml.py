@@ -93,7 +93,8 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
         values["measures"] = tuple(values["measures"])
     based_on = found.get("based_on")
     if based_on is not None and (not isinstance(based_on, str) or based_on not in known):
-        fail("based_on", f"based_on={shown(based_on)} is not one of {', '.join(known)}")
+        hint = f"; {suggestion(based_on, known)}" if isinstance(based_on, str) else ""
+        fail("based_on", f"based_on={shown(based_on)} is not the name of a convention{hint}")
     try:
         return known[based_on].with_(**values) if based_on else Convention(**values)
     except WrongChoice as error:

@@ -20,6 +20,7 @@ from calipers.measures.forms import (
     IDEAL,
     IDEAL_TO_THE_END,
     TOTAL_WEIGHT,
+    WHOLE_IDEAL,
     Form,
     Linear,
     MeanOverCutoffs,
@@ -34,9 +35,10 @@ from calipers.measures.parameters import DISCOUNT, GAIN, GAINS, SHORT, TOP_K, Pa
 from calipers.measures.registry import alias, measure
 from calipers.measures.weights import discount_of
 
-OWN_IDEAL = Parameter(
-    "The ideal ranking is that of all judged documents (pool) or of the retrieved ones (list).",
-    "word", "pool", ("pool", "list"),
+NDCG_IDEAL = Parameter(
+    "The ideal ranking holds the k best judged documents (pool), the k best retrieved ones (list), all judged "
+    "documents without a cutoff (whole), or k documents of gain 1 (k).",
+    "word", "pool", ("pool", "list", "whole", "k"),
 )  # fmt: skip
 AVERAGED = Parameter(
     "Average the scores of all cutoffs (cutoffs), or score the whole list (no).", "word", "no", ("no", "cutoffs")
@@ -49,7 +51,7 @@ def dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
     return Linear(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
 
 
-@measure("nDCG", **dcg.parameters, short=SHORT, ideal=OWN_IDEAL, averaged=AVERAGED)
+@measure("nDCG", **dcg.parameters, short=SHORT, ideal=NDCG_IDEAL, averaged=AVERAGED)
 def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters: Any) -> Form:
     """DCG as a share of the best that any order of the judged documents could give."""
     gained = dcg(cutoff=cutoff, **parameters)
@@ -59,6 +61,10 @@ def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters
         return MeanOverCutoffs(linear, own=ideal == "list")
     if ideal == "list":
         share = gained / OwnIdeal()
+    elif ideal == "whole" or (ideal == "k" and cutoff is None):
+        share = gained / WHOLE_IDEAL
+    elif ideal == "k":
+        share = gained / TOTAL_WEIGHT
     else:
         share = gained / (IDEAL_TO_THE_END if short == "n" else IDEAL)
     return ZeroIfShort(share, cutoff) if short == "zero" and cutoff is not None else share

@@ -9,7 +9,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.forms.linear import Linear, weighted_sum
 from calipers.measures.forms.shares import Denominator
 
 
@@ -39,6 +39,19 @@ class OwnIdeal(BestRanking):
         return form.ideal(lists.to_sort())
 
 
+class WholeIdeal(Denominator):
+    """Score of the best ranking of all judged documents, without a cutoff."""
+
+    of_query = True
+    formula = "the same for the best ranking of all judged documents, without a cutoff"
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        linear = weighted_sum(form)
+        if linear is None:
+            raise CalipersError("only a linear form can be divided by the ideal without a cutoff")
+        return Linear(linear.weight.up_to(None), linear.value).ideal(lists.pool.everything)[lists.query]
+
+
 class TotalWeight(Denominator):
     """What a document of worth 1 at every rank down to the cutoff would give."""
 
@@ -53,6 +66,7 @@ class TotalWeight(Denominator):
 
 
 IDEAL = Ideal()
+WHOLE_IDEAL = WholeIdeal()
 TOTAL_WEIGHT = TotalWeight()
 
 
