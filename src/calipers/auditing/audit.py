@@ -251,10 +251,10 @@ class Audit(Result):
     def figures_by_tool(self, measure: str | None = None) -> Table:
         """Return the mean score of each system, with one row per tool. Tools that score alike share a row."""
         name = self._measure(measure)
-        rows = tuple(
-            (", ".join(group), *(float(mean) for mean in self.means[name, group[0]])) for group in self._groups(name)
-        )
-        return Table(("tools", *self.systems), rows, self.metadata)
+        rows: list[tuple[Cell, ...]] = [
+            (", ".join(group), *self.means[name, group[0]].tolist()) for group in self._groups(name)
+        ]
+        return Table(("tools", *self.systems), tuple(rows), self.metadata)
 
     def causes(self, measure: str | None = None) -> Table:
         """Return the causes of each tool's difference from the reference: means over the systems, and ranges.
