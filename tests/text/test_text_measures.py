@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Iterator
@@ -200,3 +201,44 @@ def test_every_text_measure_says_what_it_is_and_cites_its_source() -> None:
             assert card.sentence.endswith((".", "else 0.")), declaration.name
             assert "=" in card.formula or "F1 of" in card.formula, declaration.name
             assert card.citation[0].rstrip(".")[-4:].isdigit(), declaration.name
+
+
+# -- measures of a user's file -----------------------------------------------------------------------------------------
+
+
+def test_the_command_line_knows_measures_of_a_file(tmp_path: Path) -> None:
+    own, data = tmp_path / "own.py", tmp_path / "data.jsonl"
+    own.write_text(
+        "from calipers import text\n\n\n@text.measure('Words')\ndef words(candidate, references, source):\n"
+        "    '''Number of words.'''\n    return len(candidate.split())\n"
+    )
+    data.write_text('{"id": "d1", "system": "a", "summary": "the cat sat", "references": ["a cat"]}')
+    shown = run("text", "score", str(data), "-m", "Words", "--import", str(own), "--format", "csv")
+    assert shown.stdout == "system,Words\na,3.0\n"
+    own.write_text("'''Nothing.'''\n")
+    wrong = run("text", "score", str(data), "--import", str(own))
+    assert "declares no measure of texts" in str(wrong.exception)
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_words_fit_the_data(tmp_path: Path) -> None:
+    """Summaries are about documents, answers about queries."""
+    for field, unit in (("summary", "document"), ("answer", "query")):
+        file = tmp_path / f"{field}.jsonl"
+        rows = [
+            json.dumps({"id": f"x{n}", "system": s, field: "the cat " * (n + len(s)), "references": ["a cat sat"]})
+            for n in range(4)
+            for s in ("a", "bb")
+        ]
+        file.write_text("\n".join(rows))
+        many = {"document": "documents", "query": "queries"}
+        data = [str(file), "-m", "ROUGE-1"]
+        assert f"{unit} 'x0' has no source" in str(run("text", "score", str(file), "-m", "V2(ROUGE-1)").exception)
+        diff = run("text", "diff", str(file), "a", "bb", "-m", "ROUGE-1")
+        assert f"of 4 {many[unit]}" in diff.stderr
+        assert many[unit] in diff.stdout
+        influence = run("text", "compare", *data, "--show", "influence", "--show", "pairs")
+        assert f"pairs that one {unit} decides" in influence.stdout
+        assert run("text", "score", *data, "-q", "--format", "csv").stdout.startswith(f"system,{unit},")

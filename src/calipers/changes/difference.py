@@ -103,12 +103,13 @@ class MeanChange:
     losses: int
     ties: int
     queries: int
+    unit: str = "query"  # document, for summaries
 
     def __str__(self) -> str:
         interval = "" if math.isnan(self.low) else f" [{_signed(self.low)}, {_signed(self.high)}]"
         return (
             f"{self.measure} {_signed(self.difference)}{interval}, {self.wins} better, {self.losses} worse, "
-            f"{self.ties} the same of {counted(self.queries, 'query')}"
+            f"{self.ties} the same of {counted(self.queries, self.unit)}"
         )
 
 
@@ -379,10 +380,11 @@ def beyond_rounding(differences: Differences) -> Floats:
 
 
 def _means(scores: Scores, level: float) -> tuple[MeanChange, ...]:
-    return tuple(_mean(name, values, level) for name, values in zip(scores.measures, scores.values, strict=True))
+    both = zip(scores.measures, scores.values, strict=True)
+    return tuple(_mean(name, values, level, scores.unit) for name, values in both)
 
 
-def _mean(name: str, values: Floats, level: float) -> MeanChange:
+def _mean(name: str, values: Floats, level: float, unit: str) -> MeanChange:
     differences = Differences.of(values, np.array([1]), np.array([0]))
     both = differences.shared[0]
     old, new = (mean_of(row[both].tolist()) if both.any() else math.nan for row in values)
@@ -392,7 +394,7 @@ def _mean(name: str, values: Floats, level: float) -> MeanChange:
     low, high, p = float(found.low[0]), float(found.high[0]), PValue(found.p[0])
     mean = float(differences.mean[0])
     count = int(both.sum())
-    return MeanChange(name, old, new, mean, low, high, p, wins, losses, count - wins - losses, count)
+    return MeanChange(name, old, new, mean, low, high, p, wins, losses, count - wins - losses, count, unit)
 
 
 # -- documents ---------------------------------------------------------------------------------------

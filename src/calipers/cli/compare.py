@@ -246,7 +246,7 @@ def compared_tables(
         elif what == "influence":
             from calipers.stats.leave_one_out import influence
 
-            tables["influence"] = ("pairs that one query decides", influence(scores, compared))
+            tables["influence"] = (f"pairs that one {scores.unit} decides", influence(scores, compared))
         elif what == "variance":
             assert repeats is not None
             tables["variance"] = ("variance, and what to buy more of", repeats.variance())

@@ -10,7 +10,7 @@ from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, concl
 from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
+from calipers.cli.text_options import TextRequest, details_of_measures, in_words, text_request, texts_and_measures
 from calipers.plurals import counted
 
 
@@ -42,5 +42,6 @@ def command(
     compared = evaluation.compare(**vars(replace(method, seed=request.options.seed)), warn=False)
     note(f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), evaluation.collection.kind.unit)}")
     say_compared(compared, request.strict)
-    output.write_several(compared_tables(compared, scores, show, output.format))
+    tables = compared_tables(compared, scores, show, output.format)
+    output.write_several({name: (title, in_words(table, scores.unit)) for name, (title, table) in tables.items()})
     conclude(compared, plot)

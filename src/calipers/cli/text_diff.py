@@ -43,7 +43,7 @@ def command(
     found = evaluation.diff(old, new, level=level)
     unit = evaluation.collection.kind.unit
     note(found.summary)
-    tables = {"means": ("means", found.table())}
+    tables = {"means": ("means", in_words(found.table(), unit))}
     for name, queries in (("losses", found.losses[:limit]), ("gains", found.gains[:limit])):
         if queries:
             tables[name] = (

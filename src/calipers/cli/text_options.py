@@ -14,6 +14,7 @@ from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import FILE, WholeNumber, max_unpacked_option, note, progress, seed_option, warn, words
 from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError, place_of
+from calipers.plurals import plural_of
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
@@ -143,6 +144,17 @@ class Bert:
         return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
 
 
+def _import_files(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
+    from calipers.text.registry import import_text_measures
+
+    for path in paths:
+        import_text_measures(path)
+
+
+import_option = click.option(
+    "--import", multiple=True, metavar="FILE.py", type=FILE, expose_value=False, is_eager=True, callback=_import_files,
+    help="Python file that declares measures of texts with @calipers.text.measure; may be repeated.",
+)  # fmt: skip
 measures_options = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
     help="Measures: ROUGE-1 to -9, -L, -Lsum (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, BERTScore; of "
@@ -219,7 +231,7 @@ bert_options = declared(
                  help="Tokens of that summary: by likeness to the document."),
 )  # fmt: skip
 scoring_options = option_group("options", "calipers.text.options:TextOptions")
-texts_and_measures = declared(scoring_options, data_options, measures_options)
+texts_and_measures = declared(scoring_options, data_options, measures_options, import_option)
 details_of_measures = declared(rouge_options, bert_options)
 
 
@@ -264,5 +276,6 @@ text_request = option_group("request", TextRequest)  # stands nearest to the com
 
 
 def in_words(table: Table, unit: str) -> Table:
-    """Return a table whose column of queries has the name that fits the data."""
-    return table.changed(columns=tuple(unit if column == "query" else column for column in table.columns))
+    """Return a table in which columns about queries have the names that fit the data (document, documents)."""
+    names = {"query": unit, "queries": plural_of(unit)}
+    return table.changed(columns=tuple(names.get(column, column) for column in table.columns))

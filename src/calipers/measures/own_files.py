@@ -16,10 +16,19 @@ def import_measures(path: str | Path) -> list[Declaration]:
 
     Afterwards the names of these measures are known everywhere.
     """
+    before = {id(declaration) for declaration in all_declared()}
+    run_python_file(path)
+    found = [declaration for declaration in all_declared() if id(declaration) not in before]
+    if not found:
+        raise CalipersError("declares no measure: decorate a function with @calipers.measure('NAME')", file=str(path))
+    return found
+
+
+def run_python_file(path: str | Path) -> None:
+    """Run a Python file of a user. Errors name the file and its line."""
     file = Path(path)
     if not file.is_file():
         raise CalipersError("there is no such file", file=str(path))
-    before = {id(declaration) for declaration in all_declared()}
     name = f"calipers_import_{file.stem}"
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -36,7 +45,3 @@ def import_measures(path: str | Path) -> list[Declaration]:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if Path(frame.filename) == file]
         message = f"raised {type(error).__name__}: {error}"
         raise CalipersError(message, file=str(path), line=lines[-1] if lines else None) from error
-    found = [declaration for declaration in all_declared() if id(declaration) not in before]
-    if not found:
-        raise CalipersError("declares no measure: decorate a function with @calipers.measure('NAME')", file=str(path))
-    return found

@@ -19,7 +19,7 @@ _HOMES = {
     "options": ("CHANCES", "TextOptions", "UPPER"),
     "scoring": ("bounded",),
     "sacrebleu_measures": ("corpus_scores",),
-    "registry": ("Context", "Expectation", "Scorer", "TextDeclaration", "TextTask", "measure"),
+    "registry": ("Context", "Expectation", "Scorer", "TextDeclaration", "TextTask", "import_text_measures", "measure"),
     "cards": ("text_measure_card",),
     "encoder": ("Encoder",),
     "expected_text": ("expected_summary",),

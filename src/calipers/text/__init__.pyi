@@ -57,6 +57,7 @@ from calipers.text.registry import Expectation as Expectation
 from calipers.text.registry import Scorer as Scorer
 from calipers.text.registry import TextDeclaration as TextDeclaration
 from calipers.text.registry import TextTask as TextTask
+from calipers.text.registry import import_text_measures as import_text_measures
 from calipers.text.registry import measure as measure
 from calipers.text.report_page import write_text_report as write_text_report
 from calipers.text.rouge_scores import References as References

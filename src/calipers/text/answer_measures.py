@@ -197,7 +197,7 @@ class JudgedScorer(Scorer):
                     try:
                         rows[place] = self._values(judged)
                     except CalipersError as error:
-                        where = f"document '{task.document.id}', system '{system}'"
+                        where = f"{task.document}, system '{system}'"
                         raise CalipersError(f"{where}: {error.message}, which {self.name} needs") from None
             found.append(rows)
             if progress is not None:

@@ -68,7 +68,7 @@ class BertScorer(Scorer):
         places: list[list[tuple[int, int]]] = []
         for i, (task, source) in enumerate(zip(tasks, sources, strict=True)):
             if encoded[source].empty:
-                raise CalipersError(f"the source of document '{task.document.id}' has no tokens to make a summary from")
+                raise CalipersError(f"the source of {task.document} has no tokens to make a text from")
             mean = tokens_of_references([encoded[text] for text in task.document.references])
             sizes = [keywords.k if isinstance(keywords.k, int) else mean] * len(task.texts)
             if keywords.k == "candidate":

@@ -36,6 +36,10 @@ class Document:
     relevant: Mapping[str, float] | None = None  # of a question: grades of the documents that answer it
     question: str | None = None
     passages: Mapping[str, str] = field(default_factory=dict)  # texts of retrieved documents, by id
+    unit: str = "document"  # or query
+
+    def __str__(self) -> str:
+        return f"{self.unit} '{self.id}'"
 
 
 @dataclass(frozen=True, eq=False)

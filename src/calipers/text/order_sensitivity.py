@@ -123,7 +123,7 @@ def document_profiles(
     encoded = encoder.encode([*sources, *texts], progress)
     for document, source in zip(collection.documents, sources, strict=True):
         if encoded[source].empty:
-            raise CalipersError(f"the source of document '{document.id}' has no tokens")
+            raise CalipersError(f"the source of {document} has no tokens")
     references = encoded_references(collection, encoded)
     sizes = [keywords.k if isinstance(keywords.k, int) else tokens_of_references(known) for known in references]
     ends = []

@@ -65,7 +65,7 @@ class RandomTexts:
         source = needed_source(document)
         lengths = lengths_beside(texts, document, self._words, self._options)
         if not self._words(source):
-            raise CalipersError(f"the source of document '{document.id}' has no words to draw a summary from")
+            raise CalipersError(f"the source of {document} has no words to draw a text from")
         several, place = np.unique(lengths, return_inverse=True)
         if chance == "lead":
             return _grouped([([cut_to(source, int(n), self._words)], "exact") for n in several], place)
@@ -191,5 +191,5 @@ def lengths_beside(texts: Sequence[str], document: Document, words: Tokenizer, o
 def needed_source(document: Document, need: str = "expected scores (V1, V2, E) need") -> str:
     """Return the source of a document, or raise an error that says what needs it."""
     if document.source is None:
-        raise CalipersError(f"document '{document.id}' has no source, which {need}")
+        raise CalipersError(f"{document} has no source, which {need}")
     return document.source

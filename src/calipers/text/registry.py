@@ -16,12 +16,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from inspect import getdoc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from calipers.errors import CalipersError, UnknownName, suggestion
 from calipers.lists import Floats, Ints
+from calipers.measures.own_files import run_python_file
 from calipers.text.rouge_scores import PARTS as PARTS
 
 if TYPE_CHECKING:
@@ -206,7 +208,7 @@ class FunctionScorer(Scorer):
         found: list[Any] = []
         for task in tasks:
             if self._needs == "source" and task.document.source is None:
-                raise CalipersError(f"document '{task.document.id}' has no source, which {self.name} needs")
+                raise CalipersError(f"{task.document} has no source, which {self.name} needs")
             if not self._batch:
                 given = list(task.document.references), task.document.source
                 found += [self._function(text, *given) for text in task.texts]
@@ -252,6 +254,20 @@ def declared_measures() -> list[TextDeclaration]:
     """Return all declared measures."""
     _load()
     return list(_DECLARED.values())
+
+
+def import_text_measures(path: str | Path) -> list[TextDeclaration]:
+    """Run a Python file that declares measures of texts, and return the measures that it declares.
+
+    Afterwards the names of these measures are known everywhere.
+    """
+    before = {id(declaration) for declaration in declared_measures()}
+    run_python_file(path)
+    found = [declaration for declaration in declared_measures() if id(declaration) not in before]
+    if not found:
+        message = "declares no measure of texts: decorate a function with @calipers.text.measure('NAME')"
+        raise CalipersError(message, file=str(path))
+    return found
 
 
 def look_up(name: str) -> tuple[TextDeclaration, str]:

@@ -42,7 +42,7 @@ class RougeTexts:
         """Return the random summaries of these lengths (ascending)."""
         source = self.words(needed_source(task.document))
         if not source:
-            raise CalipersError(f"the source of document '{task.document.id}' has no words to draw a summary from")
+            raise CalipersError(f"the source of {task.document} has no words to draw a text from")
         key = task.document.id, tuple(lengths.tolist())
         if key not in self._drawn:
             options, known = self.options, self.references(task.document.references)

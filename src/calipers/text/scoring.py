@@ -95,9 +95,7 @@ def human_ceiling(
     for task in tasks:
         known = task.document.references
         if len(known) < 2:
-            raise CalipersError(
-                f"document '{task.document.id}' has one reference; the human ceiling takes each against the others"
-            )
+            raise CalipersError(f"{task.document} has one reference; the human ceiling takes each against the others")
         held_out += [
             TextTask(replace(task.document, references=known[:i] + known[i + 1 :]), (text,))
             for i, text in enumerate(known)

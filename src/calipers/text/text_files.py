@@ -492,7 +492,7 @@ class _Reading:
             if (known := getattr(before, field)) and value and known != value:
                 raise CalipersError(f"{where} has another '{field}' than before{by_place}")
             given[field] = value if known is None or known == () else known
-        self.documents[id] = Document(id, **given, passages={**before.passages, **passages})
+        self.documents[id] = Document(id, **given, passages={**before.passages, **passages}, unit=unit)
 
 
 def _kind(names: Mapping[str, str]) -> TextKind:
