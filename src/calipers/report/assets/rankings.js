@@ -138,15 +138,14 @@ if (data) {
   for (const kind of ["pointerover", "focusin", "click"]) {
     lists.addEventListener(kind, (event) => {
       const box = event.target.closest(".document");
-      let found = 0;
       for (const each of lists.querySelectorAll(".document")) {
-        found += each.classList.toggle("this", box !== null && each.dataset.document === box.dataset.document);
+        each.classList.toggle("this", box !== null && each.dataset.document === box.dataset.document);
       }
-      lists.classList.toggle("same", found > 1);
     });
   }
   lists.addEventListener("pointerleave", (event) => {
-    if (event.pointerType !== "touch") lists.classList.remove("same");  // lifting a finger also counts as leaving
+    if (event.pointerType === "touch") return;  // lifting a finger also counts as leaving
+    for (const each of lists.querySelectorAll(".this")) each.classList.remove("this");
   });
   // A link to one query: report.html#query=12
   const follow = () => { if (location.hash.startsWith("#query=")) open(data.queries.findIndex((_, q) => linkOf(q) === location.hash)); };
