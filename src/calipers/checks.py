@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from calipers.errors import CalipersError, UnknownName
 Policy = float | Literal["skip", "error"]
 Samples = int | Literal["all"]
 Pairs = int | Literal["all"]
+SHOWN = 60  # characters of a value in an error
 LARGEST_COUNT = 10**9  # of samples, pairs, documents or whatever else is counted
 LARGEST_SEED = 2**31 - 1  # the learners that rankers are made of take no larger one
 
@@ -36,6 +38,39 @@ def check_choice(kind: str, name: Any, known: Iterable[str], other_names: Mappin
     if found not in known:
         raise UnknownName.among(kind, name, known)
     return str(found)
+
+
+def lower_case(name: Any) -> Any:
+    """Return text in lower case, and anything else unchanged: `check_choice` then refuses it."""
+    return name.lower() if isinstance(name, str) else name
+
+
+def check_type(what: str, value: Any, kind: type | tuple[type, ...], expected: str) -> None:
+    """Raise an error that names a parameter, the expected shape, and what was found.
+
+    >>> check_type("scores", None, dict, "Scores, as `evaluate` returns them")
+    Traceback (most recent call last):
+    ...
+    calipers.errors.CalipersError: scores: expected Scores, as `evaluate` returns them, found None
+    """
+    if not isinstance(value, kind):
+        raise CalipersError(f"{what}: expected {expected}, found {described(value)}")
+
+
+def described(value: object) -> str:
+    """Return the type of a value and its beginning, for errors about a wrong shape.
+
+    >>> described({"q1": 3, "q2": 4}), described(None)
+    ("a dict ({'q1': 3, ...})", 'None')
+    """
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    article = "an" if kind[0].lower() in "aeiou" else "a"
+    if isinstance(value, Mapping):
+        first = ", ".join(f"{key!r:.{SHOWN}}: {item!r:.{SHOWN}}" for key, item in islice(value.items(), 1))
+        return f"{article} {kind} ({{{first}{', ...' if len(value) > 1 else ''}}})"
+    return f"{article} {kind} ({' '.join(repr(value).split()):.{SHOWN}})"
 
 
 def check_policy(what: str, policy: Any) -> Policy:

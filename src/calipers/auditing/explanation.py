@@ -16,6 +16,7 @@ from calipers.auditing.terms import (
     inner_form,
     remark_on_terms,
 )
+from calipers.checks import check_type
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.errors import CalipersError, UnknownName, place_of, suggestion, warn_user
 from calipers.evaluation.evaluation import Evaluation
@@ -88,9 +89,10 @@ def explain(
     >>> found.scores
     {('nDCG@10', 'calipers'): 0.6309297535714575, ('nDCG@10', 'letor4'): 0.0}
     """
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
     known = evaluation.judgments
     if query not in known.queries:
-        raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
+        raise UnknownName(f"query '{query}' is not judged; {suggestion(str(query), known.queries)}", file=known.name)
     rescorer = Rescorer.of(evaluation)
     notes = rescorer.notes(evaluation)
     warn_user(notes, evaluation.warn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calipers.checks import check_type
 from calipers.measures.dialects import trec_names
 from calipers.measures.registry import all_declared, other_names
 from calipers.results.tables import Table
@@ -21,5 +22,6 @@ def list_measures(text: str = "") -> Table:
         (each.name, each.sentence.partition("\n")[0], ", ".join(other_names(each)), trec_names(each.name))
         for each in all_declared()
     ]
+    check_type("text", text, str, "a part of a name or description")
     wanted = text.lower()
     return Table(COLUMNS, tuple(row[:3] for row in rows if wanted in " ".join([*row[:3], *row[3]]).lower()))

@@ -77,9 +77,9 @@ class Judgments:
         >>> Judgments.from_dict({"q1": ["d1", "d2"]}).to_dict()
         {'q1': {'d1': 1.0, 'd2': 1.0}}
         """
+        judgments = graded_documents(judgments, name)
         if not judgments:
             raise CalipersError("there are no judgments", file=name)
-        judgments = graded_documents(judgments, name)
         check_nested(judgments, name, "judgments", "grade")
         offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
         grades = chain.from_iterable(graded.values() for graded in judgments.values())

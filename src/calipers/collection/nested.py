@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from calipers.checks import check_type, described
 from calipers.errors import CalipersError
 
 Documents = Mapping[str, float]
-SHOWN = 60  # characters of a value in an error
 
 
 def graded_documents(nested: Mapping[Any, Any], name: str) -> Mapping[str, Documents]:
@@ -25,6 +24,7 @@ def graded_documents(nested: Mapping[Any, Any], name: str) -> Mapping[str, Docum
     >>> graded_documents({"q1": ["d2", "d1"], "q2": {"d3"}, "q3": {"d4": True}}, "judgments")
     {'q1': {'d2': 1.0, 'd1': 1.0}, 'q2': {'d3': 1.0}, 'q3': {'d4': True}}
     """
+    check_type(name, nested, Mapping, "{query: {document: grade}}")
     if all(isinstance(inner, Mapping) for inner in nested.values()):
         return with_text_ids(nested)
     return with_text_ids({query: _graded(query, inner, name) for query, inner in nested.items()})
@@ -36,6 +36,7 @@ def scored_documents(nested: Mapping[Any, Any], name: str) -> Mapping[str, Docum
     >>> scored_documents({"q1": ["d2", "d1"], "q2": [("d3", 0.5)]}, "run")
     {'q1': {'d2': -1.0, 'd1': -2.0}, 'q2': {'d3': 0.5}}
     """
+    check_type(name, nested, Mapping, "{query: {document: score}}")
     if all(isinstance(inner, Mapping) for inner in nested.values()):
         return with_text_ids(nested)
     return with_text_ids({query: _scored(query, inner, name) for query, inner in nested.items()})
@@ -73,20 +74,14 @@ def with_text_ids(nested: Mapping[Any, Any]) -> Mapping[str, Documents]:
         return nested  # which will be refused
 
 
-def described(value: object) -> str:
-    """Return the type of a value and its beginning, for errors about a wrong shape.
-
-    >>> described({"q1": 3, "q2": 4}), described(None)
-    ("a dict ({'q1': 3, ...})", 'None')
-    """
-    if value is None:
-        return "None"
-    kind = type(value).__name__
-    article = "an" if kind[0].lower() in "aeiou" else "a"
-    if isinstance(value, Mapping):
-        first = ", ".join(f"{key!r:.{SHOWN}}: {item!r:.{SHOWN}}" for key, item in islice(value.items(), 1))
-        return f"{article} {kind} ({{{first}{', ...' if len(value) > 1 else ''}}})"
-    return f"{article} {kind} ({' '.join(repr(value).split()):.{SHOWN}})"
+def check_parts(judgments: Any, name: str) -> None:
+    """Refuse what is not {query: {part: {document: grade}}}."""
+    shape = "{query: {subtopic, judge or stratum: {document: grade}}}"
+    check_type(name, judgments, Mapping, shape)
+    for parts in judgments.values():
+        check_type(name, parts, Mapping, shape)
+        for graded in parts.values():
+            check_type(name, graded, Mapping, shape)
 
 
 def _graded(query: object, inner: Any, name: str) -> Documents:

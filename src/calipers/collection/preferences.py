@@ -22,9 +22,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_type
 from calipers.collection.formats.trec import read_subtopics as read_qrels_lines
 from calipers.collection.id_codes import by_appearance, numbered, texts_by_group
 from calipers.collection.judgments import Judgments
+from calipers.collection.nested import check_parts
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
@@ -100,6 +102,7 @@ class Preferences(Judgments):
     @classmethod
     def from_pairs(cls, pairs: Iterable[Pair | tuple[str, str, str]], name: str = "preferences") -> Preferences:
         """From (query, better document, worse document), or (query, judge, better document, worse document)."""
+        check_type("pairs", pairs, Iterable, "a list of (query, better document, worse document)")
         rows: list[Row] = []
         for place, pair in enumerate(pairs):
             if len(pair) not in (3, 4):
@@ -120,6 +123,7 @@ class Preferences(Judgments):
         >>> Preferences.from_levels({"q": {"ann": {"a": 2, "b": 1, "c": 0}, "bob": {"b": 1, "c": 0}}}).judges
         (('ann', 'bob'),)
         """
+        check_parts(levels, name)
         rows: list[Row] = [
             (query, judge, "0", document, level)
             for query, judges in levels.items()
@@ -131,6 +135,7 @@ class Preferences(Judgments):
     @classmethod
     def from_judgments(cls, judgments: Judgments) -> Preferences:
         """From one grade per document: every document is preferred to those of a lower grade."""
+        check_type("judgments", judgments, Judgments, "Judgments, as `read_judgments` returns them")
         query = np.repeat(np.arange(len(judgments.queries)), judgments.pool.size)
         names = Ids.of(judgments.queries).take(query)
         zero = Ids.of(["0"]).take(np.zeros(len(query), np.int64))

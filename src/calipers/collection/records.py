@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from calipers.checks import described
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
 from calipers.collection.formats.ragas import is_sample, rows_of_samples
-from calipers.collection.nested import described
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
 

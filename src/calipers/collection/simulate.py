@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.atomic_files import replacing
+from calipers.checks import check_whole
 from calipers.errors import CalipersError, UnknownName
 
 Floats = NDArray[np.float64]
@@ -325,7 +326,7 @@ def simulate(
     """
     probabilities = _probabilities(grades)
     named = _systems(systems)
-    _require(topics >= 1, f"topics is {topics}; it must be at least 1")
+    check_whole("topics", topics)
     _require(retrieved >= 1, f"retrieved is {retrieved}; it must be at least 1")
     _require(pool > 0, f"pool is {pool}; it must be above 0")
     largest = (CANDIDATES * retrieved + 10 * pool) * 2

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
+from calipers.checks import check_type
 from calipers.collection.column_names import ORDER, check_roles
 from calipers.collection.files import Path, encoding_of, in_encoding, start_of
 from calipers.collection.first_line import first_fields
@@ -225,6 +226,8 @@ def read_runs(
     reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
     source = taken(source)
     several = not (isinstance(source, str | os.PathLike) or is_frame(source) or holds_records(source))
+    if several:
+        check_type("source", source, Iterable, "a path, a frame, rows, or a list of paths and frames")
     named: Iterable[Any] = cast("Iterable[Any]", source) if several else [source]
     found: list[Run] = []
     for each in named:

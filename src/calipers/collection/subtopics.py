@@ -19,6 +19,7 @@ import numpy as np
 from calipers.collection.formats.trec import read_subtopics as read_columns
 from calipers.collection.id_codes import as_words, by_appearance, coded, texts_by_group
 from calipers.collection.judgments import Judgments
+from calipers.collection.nested import check_parts
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.columns import Columns
@@ -159,7 +160,8 @@ class SubtopicJudgments(Judgments):
 
 
 def flat_columns(judgments: Nested, name: str) -> tuple[Ids, Ids, Ids, Floats]:
-    """The columns of {query: {subtopic, or judge: {document: grade}}}."""
+    """Return the columns of {query: {part: {document: grade}}}, where a part is a subtopic, a judge or a stratum."""
+    check_parts(judgments, name)
     rows = [
         (query, part, document, grade)
         for query, parts in judgments.items()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from calipers.atomic_files import replacing
+from calipers.checks import check_type
 from calipers.collection.arrow import arrow
 from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
@@ -55,6 +56,7 @@ def write_run(run: Run | str | Path | Frame | Nested, path: str | Path, name: st
     """
     given: Any = Run.from_dict(run) if isinstance(run, Mapping) else run
     known: Run = read_run(given) if isinstance(given, str | Path) or is_frame(given) else given
+    check_type("run", known, Run, "a Run, {query: {document: score}}, a frame or a path")
     scored = {query: _by_score(query, of, str(path)) for query, of in known.to_dict().items()}
     _write(scored, str(path), "score", name or _own_name(known))
 

@@ -9,13 +9,14 @@ from typing import Any, cast
 import numpy as np
 
 from calipers.batching import batches
+from calipers.checks import described
 from calipers.collection.column_names import ORDER
 from calipers.collection.document_facts import DocumentFacts
 from calipers.collection.formats import sniff
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
 from calipers.collection.matrices import is_sparse
-from calipers.collection.nested import described, holds_queries
+from calipers.collection.nested import holds_queries
 from calipers.collection.read_ahead import in_order
 from calipers.collection.records import holds_records, taken
 from calipers.collection.runs import ArrayRun, RenamedRun, Run

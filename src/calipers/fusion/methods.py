@@ -154,7 +154,7 @@ METHODS: dict[str, Method] = {
 
 def method(name: str) -> Method:
     """The method of this name."""
-    known = METHODS.get(name.lower())
+    known = METHODS.get(name.lower()) if isinstance(name, str) else None
     if known is None:
         raise CalipersError(f"unknown method '{name}'; expected one of {', '.join(METHODS)}")
     return known

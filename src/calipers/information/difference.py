@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_choice
+from calipers.checks import check_choice, check_type, check_whole
 from calipers.choices import TieRule
 from calipers.collection.preferences import Preferences
 from calipers.collection.runs import RememberedRun
@@ -290,7 +290,11 @@ def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by:
     >>> same_group_share(table, groups, top=1), same_group_share(table, groups, top=1, by="delta_ap")
     (1.0, 0.0)
     """
-    if top < 1 or not table.rows:
+    check_type("table", table, Table, "the table of an InformationDifference")
+    check_type("groups", groups, Mapping, "{system: group}")
+    check_whole("top", top)
+    check_choice("column", by, table.columns)
+    if not table.rows:
         raise CalipersError(f"there are {counted(len(table.rows), 'pair')} of systems: no share of the first {top}")
     place = table.columns.index(by)
     first = sorted(table.rows, key=lambda row: as_number(row[place]))[:top]

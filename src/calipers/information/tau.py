@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calipers.checks import check_type
 from calipers.errors import CalipersError, chosen_measure
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
@@ -43,7 +44,11 @@ def information_tau(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (),
     >>> round(information_tau([0, 1, 2, 3], [0, 1, 3, 2], [[1, 0, 2, 3]]), 9)
     0.316689088
     """
-    lists = [np.asarray(scores, np.float64) for scores in (x, y, *given)]
+    check_type("given", given, Iterable, "lists of scores")
+    try:
+        lists = [np.asarray(scores, np.float64) for scores in (x, y, *given)]
+    except (TypeError, ValueError):
+        raise CalipersError("expected lists of scores, one score for each thing that is ordered") from None
     shapes = {scores.shape for scores in lists}
     if len(shapes) > 1 or lists[0].ndim != 1:
         raise CalipersError(f"expected lists of scores of one length, found {', '.join(map(str, shapes))}")
@@ -122,6 +127,8 @@ def tau_of_measures(
     >>> round(float(tau_of_measures(scores)["ERR", "nDCG"][0]), 9)
     0.349977578
     """
+    check_type("scores", scores, Scores, "Scores, as `evaluate` returns them")
+    check_type("given", given, Iterable, "names of measures")
     known = [scores.measures[chosen_measure(name, scores.measures)] for name in given]
     if (x is None) != (y is None):
         raise CalipersError("name both measures, x and y, or none to have all pairs")

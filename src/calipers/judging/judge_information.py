@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_seed, check_whole
+from calipers.checks import check_seed, check_type, check_whole
 from calipers.collection.preferences import Preferences
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -135,6 +135,7 @@ def information_of_judges(
     >>> [(judge, round(bits, 3)) for judge, bits, *_ in found.table().rows]
     [('grades', 0.667), ('gold', 0.667), ('all together', 0.667)]
     """
+    check_type("judges", judges, Mapping, "{name: judgments or run}")
     check_number_of_lists(len(judges), "judges")
     if not judges:
         raise CalipersError("there are no judges")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_type
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import Evaluation
 from calipers.limits.pool_bounds import Bounds, bounds_of
@@ -120,6 +121,9 @@ def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = 
     ('ideal', 'hard')
     """
     thresholds = thresholds or Thresholds()
+    check_type("scores", scores, Scores, "Scores, as `evaluate` returns them")
+    check_type("bounds", bounds, Bounds, "Bounds, as `bounds` returns them")
+    check_type("thresholds", thresholds, Thresholds, "Thresholds")
     if scores.queries != bounds.queries:
         raise CalipersError("the scores and the bounds are not of the same queries")
     if scores.lower:

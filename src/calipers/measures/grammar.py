@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
+from calipers.checks import described
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
 from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES
@@ -35,6 +36,8 @@ def parse(text: str, defaults: Defaults | None = None) -> Measure:
     >>> parse("map@100-l2"), parse("ndcg_cut_10"), parse("NDCG(gain=exp)")
     (AP(rel=2)@100, nDCG@10, nDCG(gain=exp))
     """
+    if defaults is not None and not callable(defaults):
+        raise CalipersError(f"defaults: expected a function, found {described(defaults)}")
     measures = [measure for _, measure in parse_all([text], defaults)]
     if len(measures) != 1:
         raise CalipersError(f"'{shortened(text)}' names {counted(len(measures), 'measure')}; expected one")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calipers.checks import described
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Pool
 from calipers.measures.browsing import DEPTH, browser_of
@@ -45,8 +46,11 @@ def user_model(
     >>> user_model("RR", [0, 1, 0]).L[:3]
     array([0., 1., 0.])
     """
-    parsed = parse(measure) if isinstance(measure, str) else measure
-    grade = np.asarray(grades, np.float64)
+    parsed = measure if isinstance(measure, Measure) else parse(measure)
+    try:
+        grade = np.asarray(grades, np.float64)
+    except (TypeError, ValueError):
+        raise CalipersError(f"grades: expected numbers, one for each rank, found {described(grades)}") from None
     if grade.ndim != 1 or not len(grade) or not np.isfinite(grade).all():
         raise CalipersError("the grades of a list are numbers, one for each rank from the first on")
     paid = np.ones(len(grade)) if costs is None else np.asarray(costs, np.float64)

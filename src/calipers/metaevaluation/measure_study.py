@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.checks import check_choice
+from calipers.checks import check_choice, check_type
 from calipers.collection.runs import RememberedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
@@ -436,6 +436,8 @@ def meta_evaluate(
     policies: how lists are read and undefined scores counted, as for `evaluate`.
     """
     choices = choices or Choices()
+    check_type("choices", choices, Choices, "Choices")
+    check_type("sets", sets, Iterable, f"names of sets among {', '.join(SETS)}")
     wanted_sets = list(dict.fromkeys(sets))
     for name in wanted_sets:
         check_choice("set", name, SETS)

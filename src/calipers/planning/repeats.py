@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.checks import check_alpha, check_level
+from calipers.checks import check_alpha, check_level, check_type
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
@@ -250,6 +250,7 @@ def repeated_runs(
     """
     scores = as_scores(scores)
     refuse_ambiguous_names(scores, [] if baseline is None else [baseline])
+    check_type("repeats", repeats, (str, Mapping), "a pattern such as {system}-{repeat}, or {run: system}")
     groups = _groups(scores, repeats)
     alpha = check_alpha(alpha)
     level = 1 - alpha if level is None else check_level(level)

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calipers.checks import check_choice
+from calipers.checks import check_choice, check_type, described
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import digest_text
@@ -51,6 +51,7 @@ def read_scores(
     the systems and queries that all of them have are kept, and the notes and the metadata count the others; `strict`
     refuses to leave any out. warn: give the notes as one CalipersWarning.
     """
+    check_type("source", source, (Path, Iterable), "a path, or several paths")
     named = [source] if isinstance(source, str | Path) else list(source)
     if not named:
         raise CalipersError("there is no file of scores to read")
@@ -86,7 +87,16 @@ def as_scores(
         if systems is not None or queries is not None:
             raise CalipersError("a frame names its systems and queries itself; give an array to name them here")
         return _of_frame(values, measure)
-    array = np.asarray(values, dtype=np.float64)
+    check_type("measure", measure, Iterable, "the name of a measure, or several names")
+    for what, given in (("systems", systems), ("queries", queries)):
+        check_type(what, () if given is None else given, Iterable, "a list of names")
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise CalipersError(
+            f"scores cannot be {described(values)}: expected Scores, as `evaluate` returns them, a frame, or an array "
+            "of system x query. Evaluate judgments and runs first"
+        ) from None
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     if array.ndim == 2:
         array = array[None]
@@ -160,6 +170,9 @@ def concat(parts: Sequence[Scores], *, along: Axis = "systems", strict: bool = F
     ('2 queries are not in all scores and were left out',)
     """
     check_choice("along", along, AXES)
+    check_type("parts", parts, Sequence, "a list of Scores")
+    for part in parts:
+        check_type("parts", part, Scores, "a list of Scores")
     if not parts:
         raise CalipersError("there are no scores to join")
     first = parts[0]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from calipers.checks import Samples, check_alpha, check_level, check_number, check_samples, check_seed
+from calipers.checks import Samples, check_alpha, check_level, check_number, check_samples, check_seed, check_type
 from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.lists import Floats, Ints
@@ -243,7 +243,9 @@ def equivalence(
 
 def baseline_names(baseline: str | Sequence[str] | None) -> list[str]:
     """Return the names of the baselines, each once."""
-    return [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or ()))
+    named = baseline or ()
+    check_type("baseline", named, Iterable, "the name of a system, or several names")
+    return [baseline] if isinstance(baseline, str) else list(dict.fromkeys(named))
 
 
 def pairs_of(systems: Sequence[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:

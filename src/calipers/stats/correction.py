@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calipers.checks import check_choice
+from calipers.checks import check_choice, lower_case
 from calipers.lists import Floats
 
 
@@ -67,7 +67,7 @@ _OTHER_NAMES = {"fdr_bh": "bh", "benjamini-hochberg": "bh", "fdr": "bh"}
 
 def correction_name(name: str | None) -> str:
     """Return the name of a correction as `CORRECTIONS` has it."""
-    return check_choice("correction", "none" if name is None else name.lower(), CORRECTIONS, _OTHER_NAMES)
+    return check_choice("correction", "none" if name is None else lower_case(name), CORRECTIONS, _OTHER_NAMES)
 
 
 def _tests(p: Floats) -> Floats:

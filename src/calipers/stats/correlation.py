@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.checks import check_choice
+from calipers.checks import check_choice, lower_case
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.score_files import ScoresLike
@@ -185,7 +185,7 @@ def rank_correlation(x: ScoresLike, y: ScoresLike, kind: str = "tau-b") -> float
 def correlation_name(kind: str) -> str:
     """Return the name of a correlation as `CORRELATIONS` has it."""
     other_names = {**{name.lower(): name for name in CORRELATIONS}, **_OTHER_NAMES}
-    return check_choice("rank correlation", kind.lower(), CORRELATIONS, other_names)
+    return check_choice("rank correlation", lower_case(kind), CORRELATIONS, other_names)
 
 
 def _both(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:

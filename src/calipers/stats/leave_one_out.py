@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.checks import check_type
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Table
@@ -73,7 +74,10 @@ def influence(scores: ScoresLike, comparison: Comparison) -> Table:
     score    new       old       5          0.1000              0.0875      0.0751     0.1881
     <BLANKLINE>
     """
+    from calipers.stats.comparison import Comparison
+
     scores = as_scores(scores)
+    check_type("comparison", comparison, Comparison, "a Comparison, as `compare` returns it")
     rows: list[tuple[str | float, ...]] = []
     for m, measure in enumerate(comparison.measures):
         pairs = np.flatnonzero(comparison.significant[m])

@@ -12,12 +12,13 @@ Corsi & Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from calipers.checks import check_between_0_and_1, check_type
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.scores import Scores
@@ -56,8 +57,9 @@ def rbo(a: Ranking, b: Ranking, p: float = 0.9, ties: str = "average") -> Overla
     >>> round(overlap.low, 4), round(overlap.value, 4), round(overlap.high, 4)
     (0.3863, 0.4167, 0.4583)
     """
-    if not 0 < p < 1:
-        raise CalipersError(f"p={p} is not between 0 and 1")
+    check_between_0_and_1("p", p)
+    for what, given in (("a", a), ("b", b)):
+        check_type(what, given, (Iterable, Scores), "a ranking: a list of ids, {id: score}, or Scores")
     if ties not in TIES:
         raise CalipersError(f"unknown rule for ties '{ties}'; expected one of {', '.join(TIES)}")
     long, short = sorted((_spans(a), _spans(b)), key=len, reverse=True)

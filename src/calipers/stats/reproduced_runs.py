@@ -25,6 +25,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from calipers.checks import check_type
 from calipers.collection.runs import RenamedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunLike
 from calipers.errors import CalipersError, place_of
@@ -121,6 +122,7 @@ def reproducibility(
     ((1.0, 1.0), 1.0, 0.0)
     """
     for what, pair in (("original", original), ("reproduced", reproduced)):
+        check_type(what, pair, Sequence, "two runs, the advanced one and its baseline")
         if len(pair) != 2:
             raise CalipersError(f"{len(pair)} {what} runs: expected two, the advanced one and its baseline")
     known = None if judgments is None else as_judgments(judgments)

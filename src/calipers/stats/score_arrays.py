@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calipers.checks import described
 from calipers.collection.frames import is_frame
 from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats
@@ -16,7 +17,7 @@ def matrix(scores: ScoresLike) -> Floats:
     """The scores of one measure: system x query."""
     if is_frame(scores):
         scores = as_scores(scores)
-    values = _one_measure(scores).values[0] if isinstance(scores, Scores) else np.asarray(scores, dtype=np.float64)
+    values = _one_measure(scores).values[0] if isinstance(scores, Scores) else _as_array(scores)
     if values.ndim != 2:
         raise CalipersError(f"expected scores of system x query, found an array of shape {values.shape}")
     return values
@@ -47,7 +48,16 @@ def one_each(scores: ScoresLike) -> Floats:
     """One value per system: the means of Scores."""
     if isinstance(scores, Scores):
         return np.array([*system_means(scores).values()])
-    return np.asarray(scores, dtype=np.float64)
+    return _as_array(scores)
+
+
+def _as_array(scores: ScoresLike) -> Floats:
+    try:
+        return np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise CalipersError(
+            f"expected Scores, as `evaluate` returns them, or numbers; found {described(scores)}"
+        ) from None
 
 
 def _one_measure(scores: Scores) -> Scores:

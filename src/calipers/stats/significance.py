@@ -18,7 +18,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from calipers.checks import Samples as Samples
-from calipers.checks import check_choice
+from calipers.checks import check_choice, lower_case
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike
@@ -201,7 +201,7 @@ _OTHER_NAMES = {
 
 def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028  no test of pytest
     """Return the name of a test as `TESTS`, or another collection of tests, has it."""
-    return check_choice("test", name.lower(), among, _OTHER_NAMES)
+    return check_choice("test", lower_case(name), among, _OTHER_NAMES)
 
 
 def samples_for(test: str, tests: int, queries: int, alpha: float) -> int:

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from calipers.checks import check_type
 from calipers.errors import CalipersError, UnknownName
 from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
@@ -38,6 +39,8 @@ def standardise(scores: Scores, reference: Scores | None = None, *, z: bool = Fa
     from scipy.special import ndtr
 
     known = scores if reference is None else reference
+    for what, given in (("scores", scores), ("reference", known)):
+        check_type(what, given, Scores, "Scores, as `evaluate` returns them")
     if len(known.systems) < 2:
         raise CalipersError("scores are standardised by at least two reference systems")
     if lacking := [name for name in scores.measures if name not in known.measures]:
