@@ -80,8 +80,11 @@ def test_the_measures_are_functions_of_the_attention_averaged_over_all_orders(
     found = cal.evaluate(qrels, runs, named(patience, model), warn=False).values[:, 0, 0]
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
     # The other face gives the same numbers, by itself and as one of several samples.
-    options = {"model": model, "patience": float(patience), "max_grade": TOP, "warn": False}
-    for alone in (cal.exposure(qrels, runs, **options), cal.exposure(qrels, [runs, runs], stochastic=True, **options)):
+    options = {"model": model, "patience": float(patience), "max_grade": TOP}
+    for alone in (
+        cal.exposure(cal.Experiment(qrels, runs, warn=False), **options),
+        cal.exposure(cal.Experiment(qrels, [runs, runs], warn=False), stochastic=True, **options),
+    ):
         sums = [alone.loss[0, 0], alone.disparity[0, 0], alone.relevance[0, 0]]
         np.testing.assert_allclose(sums, wanted, rtol=1e-12, atol=1e-15)
 
@@ -180,7 +183,9 @@ def test_types_of_queries_are_shares_of_an_ideal_score() -> None:
 
 def test_another_system_changes_nothing() -> None:
     one, other = {"q": {"a": 2.0, "x": 1.0}}, {"q": {"y": 3.0, "z": 2.0, "b": 1.0}}
-    alone, both = (cal.exposure({"q": POOL}, runs) for runs in ({"one": one}, {"one": one, "other": other}))
+    alone, both = (
+        cal.exposure(cal.Experiment({"q": POOL}, runs)) for runs in ({"one": one}, {"one": one, "other": other})
+    )
     for name in ("loss", "disparity", "relevance"):
         assert getattr(alone, name)[0, 0] == getattr(both, name)[0, 0]
 
@@ -258,10 +263,10 @@ def test_samples_of_one_ranking_are_averaged_before_they_are_squared(tmp_path: P
     (tmp_path / "one").write_text("q Q0 a 1 3 t\nq Q0 b 2 2 t\nq Q0 c 3 1 t\n")
     (tmp_path / "two").write_text("q Q0 b 1 3 t\nq Q0 a 2 2 t\nq Q0 c 3 1 t\n")
     runs = [str(tmp_path / "one"), str(tmp_path / "two")]
-    found = cal.exposure(str(tmp_path / "qrels"), runs, stochastic=True)
+    found = cal.exposure(cal.Experiment(str(tmp_path / "qrels"), runs), stochastic=True)
     assert found.systems == ("t",)
     assert found.loss[0, 0] == pytest.approx(0.0, abs=1e-15)
-    apart = cal.exposure(str(tmp_path / "qrels"), runs)
+    apart = cal.exposure(cal.Experiment(str(tmp_path / "qrels"), runs))
     assert apart.loss.ravel().tolist() == pytest.approx([0.125, 0.125])
 
 
@@ -270,7 +275,7 @@ def test_groups_get_shares_of_attention() -> None:
     run = {"q": {"a": 2.0, "b": 1.0, "x": 0.5}, "none": {"a": 1.0}}
     groups = {"a": "old", "b": "new", "c": "new"}
     with pytest.warns(cal.CalipersWarning, match="1 document has no group"):
-        found = cal.exposure(qrels, run, groups=groups)
+        found = cal.exposure(cal.Experiment(qrels, run), groups=groups)
     assert found.groups == ("new", "old")
     assert found.attention is not None
     assert found.wanted is not None
@@ -284,14 +289,14 @@ def test_groups_get_shares_of_attention() -> None:
         ("run", "new", pytest.approx(1 / 3), 0.5, pytest.approx(2 / 3)),
         ("run", "old", pytest.approx(2 / 3), 0.5, pytest.approx(4 / 3)),
     )
-    equal = cal.exposure(qrels, run, groups=groups, target="equal", warn=False)
+    equal = cal.exposure(cal.Experiment(qrels, run, warn=False), groups=groups, target="equal")
     assert equal.wanted is not None
     assert equal.wanted.tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
 def test_what_a_system_lacks_is_not_seen() -> None:
     with pytest.warns(cal.CalipersWarning, match="1 of 1 system lacks judged queries"):
-        found = cal.exposure({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0}})
+        found = cal.exposure(cal.Experiment({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1.0}}))
     assert found.relevance.tolist() == [[1.0, 0.0]]
 
 
@@ -306,7 +311,7 @@ def test_what_a_system_lacks_is_not_seen() -> None:
 )
 def test_bad_choices(options: dict[str, object], said: str) -> None:
     with pytest.raises(CalipersError, match=said):
-        cal.exposure({"q": {"a": 2}}, {"q": {"a": 1.0}}, **options)
+        cal.exposure(cal.Experiment({"q": {"a": 2}}, {"q": {"a": 1.0}}), **options)
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -336,7 +341,7 @@ def test_the_square_of_the_mean_is_not_the_mean_of_squares() -> None:
     """Why a form says that it averages attention: of its orders, a tie has another mean."""
     qrels = {"q": {"a": 1}}
     runs = {"tied": {"q": {"a": 1, "b": 1}}, "first": {"q": {"a": 2, "b": 1}}, "last": {"q": {"a": 1, "b": 2}}}
-    tied, first, last = cal.exposure(qrels, runs, patience=0.5, warn=False).disparity[:, 0]
+    tied, first, last = cal.exposure(cal.Experiment(qrels, runs, warn=False), patience=0.5).disparity[:, 0]
     assert tied == pytest.approx(2 * 0.75**2)
     assert (first + last) / 2 == 1 + 0.5**2
     assert cal.parse("EE-D").form.traits.averages_attention

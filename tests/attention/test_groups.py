@@ -75,10 +75,13 @@ def test_they_are_functions_of_the_attention_averaged_over_all_orders(
     )  # fmt: skip
     np.testing.assert_allclose(found.values[:, 0, 0], expected, rtol=1e-12, atol=1e-12)
     options = {
-        "model": model, "patience": float(patience), "max_grade": TOP, "warn": False, "groups": GROUPS,
+        "model": model, "patience": float(patience), "max_grade": TOP, "groups": GROUPS,
         "target": target,
     }  # fmt: skip
-    for alone in (cal.exposure(qrels, runs, **options), cal.exposure(qrels, [runs, runs], stochastic=True, **options)):
+    for alone in (
+        cal.exposure(cal.Experiment(qrels, runs, warn=False), **options),
+        cal.exposure(cal.Experiment(qrels, [runs, runs], warn=False), stochastic=True, **options),
+    ):
         assert alone.awrf is not None
         np.testing.assert_allclose(alone.awrf[0, 0], expected[0], rtol=1e-12, atol=1e-12)
 
@@ -128,7 +131,7 @@ def test_the_best_shares_are_had_by_averaging_samples_of_a_ranking() -> None:
     single = [cal.evaluate(qrels, run, name, document_groups=groups).values.item() for run in (first, last)]
     assert max(single) < cal.bounds(qrels, name, document_groups=groups).ideal[name][0] == 1
     samples = [first] * 8 + [last]  # (8 * 5 / 7 + 2 / 7) / 9 = 2 / 3
-    mixed = cal.exposure(qrels, samples, groups=groups, patience=0.4, stochastic=True, warn=False)
+    mixed = cal.exposure(cal.Experiment(qrels, samples, warn=False), groups=groups, patience=0.4, stochastic=True)
     assert mixed.awrf is not None
     assert mixed.awrf[0, 0] == pytest.approx(1, abs=1e-12)
 

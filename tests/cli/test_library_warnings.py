@@ -137,7 +137,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
     ["compare", "equivalence", "meta_evaluate", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
      "reproducibility", "read_scores", "evaluate", "bounds", "pool",
-     "exposure", "sampled"],
+     ],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:
     assert inspect.signature(getattr(cal, name)).parameters["warn"].default is True

@@ -33,8 +33,8 @@ def printed(*arguments: str, code: int = 0) -> str:
 
 def test_it_writes_what_the_library_returns() -> None:
     arguments = ["one.run", "other.run", "-m", "RR", "--negatives", "2", "--negatives", "19", "--missing", "last"]
-    found = cal.sampled("qrels.txt", ["one.run", "other.run"], "RR", negatives=[2, 19], items=20, missing="last",
-                        warn=False)  # fmt: skip
+    given = cal.Experiment("qrels.txt", ["one.run", "other.run"], "RR", warn=False)
+    found = cal.sampled(given, negatives=[2, 19], items=20, missing="last")
     assert printed(*arguments, "--format", "csv") == found.table().to_csv()
     assert printed(*arguments, "--format", "csv", "-q") == found.per_query().to_csv()
     assert printed(*arguments, "--format", "csv", "--pairs") == found.pairs().to_csv()
@@ -42,12 +42,28 @@ def test_it_writes_what_the_library_returns() -> None:
     assert found.table().to_csv().startswith("system,measure,negatives,full,expected,sd\n")
 
 
+def test_popular_items_are_drawn_by_the_weights_of_a_file() -> None:
+    Path("weights.txt").write_text("x 8\ny 1\nz\t1\n", encoding="utf-8")
+    arguments = ["one.run", "-m", "RR", "--negatives", "1", "2", "--missing", "last", "--format", "csv"]
+    given = cal.Experiment("qrels.txt", "one.run", "RR", warn=False)
+    weights = {"x": 8, "y": 1, "z": 1}
+    found = cal.sampled(given, negatives=[1, 2], items=20, missing="last", popularity=weights)
+    result = CliRunner().invoke(
+        root, ["sampled", "qrels.txt", *arguments, "--items", "20", "--popularity", "weights.txt"]
+    )
+    assert result.stdout == found.table().to_csv()
+    assert "expected scores and standard deviations are simulated from 50 draws" in result.stderr
+    assert found.random_ranking().rows == cal.sampled(
+        given, negatives=[1, 2], items=20, missing="last").random_ranking().rows  # fmt: skip
+    assert "leave out --popularity" in printed("one.run", "--estimate", "--popularity", "weights.txt", code=2)
+
+
 def test_a_missing_item_stops_it() -> None:
     assert "1 of 1 relevant items are not in the ranking" in printed("other.run", code=2)
 
 
 def test_estimates() -> None:
-    ranks = cal.candidate_ranks("qrels.txt", "one.run")
+    ranks = cal.candidate_ranks(cal.Experiment("qrels.txt", "one.run"))
     found = cal.estimate_full(ranks, "RR", negatives=1, items=20, gamma=0.5)
     arguments = ["one.run", "-m", "RR", "--negatives", "1", "--estimate", "--gamma", "0.5", "--format", "csv"]
     assert printed(*arguments) == found.table().to_csv()
@@ -60,7 +76,10 @@ def test_estimates() -> None:
 def test_a_chart_where_lines_cross() -> None:
     pytest.importorskip("altair")
     found = cal.sampled(
-        "qrels.txt", ["one.run", "other.run"], "RR", negatives=[2, 5], items=20, missing="last", warn=False
+        cal.Experiment("qrels.txt", ["one.run", "other.run"], "RR", warn=False),
+        negatives=[2, 5],
+        items=20,
+        missing="last",
     )
     data = cal.plot.sampled_order(found).to_dict()
     assert "log" in str(data)

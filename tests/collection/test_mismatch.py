@@ -116,7 +116,11 @@ def audited(known: Any, run: Any) -> object:
     return cal.Experiment(known, run, "AP", unmatched="warn").audit()
 
 
-@pytest.mark.parametrize("ask", [lambda *given: cal.Experiment(*given).ranges(), audited, cal.exposure])
+def exposed(*given: Any) -> object:
+    return cal.exposure(cal.Experiment(*given))
+
+
+@pytest.mark.parametrize("ask", [lambda *given: cal.Experiment(*given).ranges(), audited, exposed])
 def test_other_questions_warn_of_ids_that_do_not_match(ask: Callable[..., object]) -> None:
     known = judgments("")
     spelled, guess = SPELLINGS["zeros"]

@@ -76,11 +76,11 @@ def test_less_bias_costs_variance() -> None:
 def test_ranks_of_candidates() -> None:
     judged = {"u": {"a": 1, "b": 0}, "v": {"c": 2}}
     run = {"u": {"b": 3, "a": 2, "x": 1}, "v": {"c": 5, "y": 5, "z": 1}}
-    assert cal.candidate_ranks(judged, {"s": run})["s"].tolist() == [2, 2]
+    assert cal.candidate_ranks(cal.Experiment(judged, {"s": run}))["s"].tolist() == [2, 2]
     with pytest.raises(cal.CalipersError, match="s, 'v': the relevant item is not among"):
-        cal.candidate_ranks(judged, {"s": {**run, "v": {"y": 1}}})
+        cal.candidate_ranks(cal.Experiment(judged, {"s": {**run, "v": {"y": 1}}}))
     with pytest.raises(cal.CalipersError, match="'u' has 2 relevant items"):
-        cal.candidate_ranks({"u": {"a": 1, "b": 1}}, {"s": run})
+        cal.candidate_ranks(cal.Experiment({"u": {"a": 1, "b": 1}}, {"s": run}))
 
 
 def test_what_cannot_be_recovered_is_said() -> None:

@@ -110,7 +110,10 @@ def test_closed_forms_equal_enumeration(case: tuple[Grades, Mapping[str, int], i
     grades, scores, negatives = case
     judged = {"u": {**grades, "none": 0}}
     found = cal.sampled(
-        judged, {"u": scores}, list(MEASURES), negatives=negatives, items=len(scores), replacement=again, warn=False
+        cal.Experiment(judged, {"u": scores}, list(MEASURES), warn=False),
+        negatives=negatives,
+        items=len(scores),
+        replacement=again,
     )
     for m, (name, measure) in enumerate(MEASURES.items()):
         values = enumerated(grades, scores, measure, negatives, again)
@@ -125,7 +128,9 @@ def test_closed_forms_equal_enumeration(case: tuple[Grades, Mapping[str, int], i
 def test_drawing_every_item_gives_the_full_score(case: tuple[Grades, Mapping[str, int], int]) -> None:
     grades, scores, _ = case
     names = list(MEASURES)
-    found = cal.sampled({"u": grades}, {"u": scores}, names, negatives=len(scores) - len(grades), items=len(scores))
+    found = cal.sampled(
+        cal.Experiment({"u": grades}, {"u": scores}, names), negatives=len(scores) - len(grades), items=len(scores)
+    )
     full = cal.evaluate({"u": grades}, {"u": scores}, names, warn=False)
     for m, name in enumerate(names):
         assert found.full[m, 0, 0] == pytest.approx(full[name][0, 0], abs=1e-12)
@@ -149,7 +154,7 @@ def test_simulation_agrees_within_its_error(again: bool) -> None:
     """Draws, ties in random order, are scored by the measures themselves."""
     judged, run = big_case(20, 120, 4)
     names = ["nDCG@10", "AP", "RR", "Success@5", "ERR(max_grade=2)", "RBP"]
-    exact = cal.sampled(judged, run, names, negatives=15, items=150, replacement=again)
+    exact = cal.sampled(cal.Experiment(judged, run, names), negatives=15, items=150, replacement=again)
     known = as_judgments(judged)
     lists = Lists.of(known.pool, [each.retrieved(known) for each in as_runs(run)])
     ranks = sampled_ranks(lists, 150, str, "error")
@@ -167,14 +172,16 @@ def test_simulation_agrees_within_its_error(again: bool) -> None:
 
 def test_simulated_deviations_agree_with_enumeration() -> None:
     grades, scores = {"i1": 1, "i4": 2}, {f"i{i}": 9 - i for i in range(8)}
-    found = cal.sampled({"u": grades}, {"u": scores}, "nDCG@3", negatives=3, items=8, draws=4000)
+    found = cal.sampled(cal.Experiment({"u": grades}, {"u": scores}, "nDCG@3"), negatives=3, items=8, draws=4000)
     values = [float(value) for value in enumerated(grades, scores, ndcg_at_3, 3, False)]
     assert found.variance[0, 0, 0, 0] == pytest.approx(np.var(values), rel=0.1)
     assert any("simulated from 4000 draws" in note for note in found.notes)
 
 
 def test_leave_one_out_needs_no_draws() -> None:
-    found = cal.sampled({"u": {"a": 1}}, {"u": {"x": 2, "a": 1}}, "nDCG@10", negatives=1, items=9, missing="last")
+    found = cal.sampled(
+        cal.Experiment({"u": {"a": 1}}, {"u": {"x": 2, "a": 1}}, "nDCG@10"), negatives=1, items=9, missing="last"
+    )
     assert found.notes == ()
 
 
@@ -184,10 +191,10 @@ def test_leave_one_out_needs_no_draws() -> None:
 def test_popular_items_are_drawn_more_often() -> None:
     judged, run = {"u": {"a": 1}}, {"u": {"hit": 4, "a": 3, "x": 2, "y": 1}}
     weights = {"hit": 8.0, "x": 1.0, "y": 1.0}
-    again = cal.sampled(judged, run, "RR", negatives=1, items=4, popularity=weights, replacement=True)
+    again = cal.sampled(cal.Experiment(judged, run, "RR"), negatives=1, items=4, popularity=weights, replacement=True)
     assert again.expected[0, 0, 0, 0] == pytest.approx(0.8 * 0.5 + 0.2)
     assert not again.simulated
-    once = cal.sampled(judged, run, "RR", negatives=2, items=4, popularity=weights, draws=3000)
+    once = cal.sampled(cal.Experiment(judged, run, "RR"), negatives=2, items=4, popularity=weights, draws=3000)
     chance = 1 - 0.2 * 1 / 9  # that one of the two is the popular item: first, or after either of the others
     assert once.simulated
     assert once.expected[0, 0, 0, 0] == pytest.approx(chance * 0.5 + (1 - chance), abs=0.02)
@@ -198,9 +205,16 @@ def test_equal_popularity_is_a_uniform_draw() -> None:
     judged, run = big_case(10, 40, 2)
     weights = {f"i{i}": 3.0 for i in range(40)}
     for again in (False, True):
-        plain = cal.sampled(judged, run, "RR AP", negatives=5, items=40, replacement=again, ties="docid")
+        plain = cal.sampled(
+            cal.Experiment(judged, run, "RR AP", ties="docid"), negatives=5, items=40, replacement=again
+        )
         drawn = cal.sampled(
-            judged, run, "RR AP", negatives=5, items=40, replacement=again, popularity=weights, draws=800
+            cal.Experiment(judged, run, "RR AP"),
+            negatives=5,
+            items=40,
+            replacement=again,
+            popularity=weights,
+            draws=800,
         )
         error = np.sqrt(plain.variance[:, 0, 0].sum(axis=1) / 800) / 10 if not again else 1e-12
         difference = plain.expected[:, 0, 0].mean(axis=1) - drawn.expected[:, 0, 0].mean(axis=1)
@@ -214,18 +228,20 @@ def test_a_missing_relevant_item_is_an_error_or_last() -> None:
     judged, cut = {"u": {"a": 1, "b": 2}}, {"u": {"x": 2, "a": 1}}
     whole = {"u": {"x": 9, "a": 8, "y": 3, "z": 2, "b": 1}}
     with pytest.raises(cal.CalipersError, match="run, 'u': 1 of 2 relevant items are not in the ranking"):
-        cal.sampled(judged, cut, "AP", negatives=1, items=5)
+        cal.sampled(cal.Experiment(judged, cut, "AP"), negatives=1, items=5)
     names = "AP nDCG@2 RR Recall@3"
-    last = cal.sampled(judged, cut, names, negatives=2, items=5, missing="last", warn=False)
-    assert last.expected == pytest.approx(cal.sampled(judged, whole, names, negatives=2, items=5).expected)
-    assert last.full == pytest.approx(cal.sampled(judged, whole, names, negatives=2, items=5).full)
+    last = cal.sampled(cal.Experiment(judged, cut, names, warn=False), negatives=2, items=5, missing="last")
+    assert last.expected == pytest.approx(
+        cal.sampled(cal.Experiment(judged, whole, names), negatives=2, items=5).expected
+    )
+    assert last.full == pytest.approx(cal.sampled(cal.Experiment(judged, whole, names), negatives=2, items=5).full)
     assert any("1 relevant item of 1 ranking is missing" in note for note in last.notes)
 
 
 def test_a_user_without_a_ranking_or_without_relevant_items() -> None:
     judged = {"u": {"a": 1}, "v": {"b": 1}, "w": {"c": 0}}
     run = {"u": {"a": 2, "x": 1}}
-    found = cal.sampled(judged, run, "RR", negatives=3, items=11, missing="last", warn=False)
+    found = cal.sampled(cal.Experiment(judged, run, "RR", warn=False), negatives=3, items=11, missing="last")
     assert found.full[0, 0].tolist() == pytest.approx([1, 1 / 11, 0])
     assert found.expected[0, 0, 0].tolist() == pytest.approx([1, 1 / 4, 0])
     assert any("1 query without a relevant item counts 0" in note for note in found.notes)
@@ -244,14 +260,21 @@ def test_a_user_without_a_ranking_or_without_relevant_items() -> None:
         ({"measures": "Judged@2"}, "Judged@2: irrelevant items have a gain"),
         ({"measures": "gm_map"}, "gm_map: a geometric mean"),
         ({"missing": "first"}, "missing items 'first'"),
-        ({"popularity": {"x": -1}}, "popularity must give"),
+        ({"popularity": {"x": -1}}, "the weight '-1' of item 'x' is not a number of at least 0"),
+        ({"popularity": {"x": 0}}, "popularity must give some item a weight above 0"),
         ({"popularity": {"x": 1}, "negatives": 2}, "only 1 have a popularity above 0"),
     ],
 )
 def test_errors(options: dict[str, Any], message: str) -> None:
-    settings: dict[str, Any] = {"measures": "RR", "negatives": 1, "items": 3, **options}
+    settings: dict[str, Any] = {"negatives": 1, "items": 3, **options}
+    measures = settings.pop("measures", "RR")
     with pytest.raises(cal.CalipersError, match=message):
-        cal.sampled({"u": {"a": 1}}, {"u": {"x": 3, "a": 2, "y": 1}}, **settings)
+        cal.sampled(cal.Experiment({"u": {"a": 1}}, {"u": {"x": 3, "a": 2, "y": 1}}, measures), **settings)
+
+
+def test_rankings_that_are_cut_by_an_option_are_refused() -> None:
+    with pytest.raises(cal.CalipersError, match="leave out depth and condensed"):
+        cal.sampled(cal.Experiment({"u": {"a": 1}}, {"u": {"a": 2}}, depth=5), items=3, negatives=1)
 
 
 # -- results -----------------------------------------------------------------------------------------------------
@@ -269,7 +292,7 @@ def test_a_pair_that_sampling_turns_round() -> None:
     judged = {f"u{u}": {"i0": 1} for u in range(4)}
     bold = {f"u{u}": ranking(1 if u == 0 else 100) for u in range(4)}
     steady = {f"u{u}": ranking(8) for u in range(4)}
-    found = cal.sampled(judged, {"bold": bold, "steady": steady}, "RR", negatives=[5, 99], items=100)
+    found = cal.sampled(cal.Experiment(judged, {"bold": bold, "steady": steady}, "RR"), negatives=[5, 99], items=100)
     assert found.pairs("RR")["order"] == ["changed", "same"]
     assert "1 of 1 under RR" in found.summary
     assert found.table().columns == ("system", "measure", "negatives", "full", "expected", "sd")
@@ -280,7 +303,7 @@ def test_a_pair_that_sampling_turns_round() -> None:
 def test_a_random_ranking_scores_the_mean_over_all_orders(case: tuple[Grades, Mapping[str, int], int]) -> None:
     grades, scores, negatives = case
     names = list(MEASURES)
-    found = cal.sampled({"u": grades}, {"u": scores}, names, negatives=negatives, items=len(scores))
+    found = cal.sampled(cal.Experiment({"u": grades}, {"u": scores}, names), negatives=negatives, items=len(scores))
     tied = {**dict.fromkeys(grades, 0), **{f"n{i}": 0 for i in range(negatives)}}
     for m, (name, measure) in enumerate(MEASURES.items()):
         values = [measure([grades.get(item, 0) for item in order]) for order in permutations(tied)]
@@ -290,4 +313,4 @@ def test_a_random_ranking_scores_the_mean_over_all_orders(case: tuple[Grades, Ma
 
 def test_runs_that_answer_no_judged_query_are_refused() -> None:
     with pytest.raises(cal.CalipersError, match=r"no query in common.*'q1'.*'Q1'; upper and lower case differ"):
-        cal.sampled({"q1": {"a": 1}}, {"Q1": {"a": 1.0}}, "RR", items=10, negatives=2)
+        cal.sampled(cal.Experiment({"q1": {"a": 1}}, {"Q1": {"a": 1.0}}, "RR"), items=10, negatives=2)

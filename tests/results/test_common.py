@@ -57,6 +57,12 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     ),
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
     "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(prior="pool"),
+    "Exposure": lambda: cal.exposure(cal.Experiment(QRELS, RUNS, warn=False)),
+    "SampledScores": lambda: cal.sampled(
+        cal.Experiment(QRELS, RUNS, "RR", warn=False), negatives=2, items=9, missing="last"
+    ),
+    "FullEstimates": lambda: cal.estimate_full([1, 2, 2], "RR", negatives=5, items=50),
+    "QueryTypes": lambda: cal.Experiment(QRELS, RUNS, "P@1", warn=False).queries(),
     "JudgeStudy": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).judges({"copy": QRELS}),
     "JudgingPool": lambda: cal.Experiment(QRELS, RUNS, "nDCG@10", warn=False).pool(),
     "JudgingSimulation": lambda: simulate_judging(cal.Experiment(QRELS, RUNS, "nDCG@10"), steps=2),

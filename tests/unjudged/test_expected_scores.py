@@ -132,6 +132,17 @@ def test_priors_by_rank_are_sampled_where_the_divisor_counts(larger: Any) -> Non
     assert found.per_query().columns[6:] == ("expected", "expected_sd")
 
 
+@pytest.mark.parametrize("prior", ["pool", "run", PRIOR])
+def test_the_expected_score_lies_inside_the_exact_range(larger: Any, prior: Any) -> None:
+    judged, runs = larger
+    names = ["nDCG@10", "nDCG(gain=exp)@5", "AP", "RR", "P@10", "Recall@10", "Success@1", "ERR(max_grade=2)", "RBP"]
+    found = cal.Experiment(judged, runs, names, warn=False).ranges(prior=prior, draws=20)
+    for name in names:
+        expected = found.expected[name].expected
+        assert (found.low[name] <= expected + 1e-12).all(), name
+        assert (expected <= found.high[name] + 1e-12).all(), name
+
+
 def test_priors_are_shares_with_one_document_added() -> None:
     judged = {"q": {"a": 1, "b": 0, "c": 0}, "r": {"d": 1}}
     run = {"q": {"a": 3.0, "x": 2.0}, "r": {"y": 2.0, "d": 1.0}}

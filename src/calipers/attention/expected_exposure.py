@@ -12,9 +12,8 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import notes_on_matching
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
-from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.inputs import as_judgments, as_runs
+from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats, Lists
 from calipers.measures.exposure import checked, readers_of
 from calipers.measures.forms.exposure import SUMS, TERMS, ExposureSum, Readers, Sum, seen, targets
@@ -81,7 +80,7 @@ class Exposure(Result):
     def group_table(self) -> Table:
         """system, group, exposure (its share of the attention), target (the share it should have), ratio of the two."""
         if self.attention is None or self.wanted is None:
-            raise CalipersError("there are no groups: --document-groups, or groups=, says which document is in which")
+            raise CalipersError("there are no groups of documents: give `groups`")
         known = np.asarray(np.isfinite(self.attention).all(axis=2) & np.isfinite(self.wanted).all(axis=1))
         rows = []
         for s, system in enumerate(self.systems):
@@ -100,8 +99,7 @@ class Exposure(Result):
 
 
 def exposure(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
+    evaluation: Evaluation,
     *,
     model: str = "rbp",
     patience: float = 0.5,
@@ -109,11 +107,11 @@ def exposure(
     target: str = "relevant",
     stochastic: bool = False,
     max_grade: float | None = None,
-    warn: bool = True,
 ) -> Exposure:
-    """Expected exposure of documents and of groups of documents (Diaz et al., CIKM 2020).
+    """Return the expected exposure of documents and of groups of documents (Diaz et al., CIKM 2020).
 
-    judgments, runs: as for `evaluate`.
+    Ties are averaged over their orders. The measures and scoring options of the experiment are not used.
+
     model: how readers go down a list. rbp: rank i is seen by patience^(i - 1) of them. cascade: by those of them whom
         no document above has satisfied; a document of grade g satisfies (2^g - 1) / 2^max_grade.
     groups: {document: group}, or a file of lines `document group`; documents without one are left out of the groups.
@@ -136,7 +134,8 @@ def exposure(
 
     >>> qrels = {"q": {"a": 1, "b": 1, "c": 0}}
     >>> fixed, fair = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 2, "b": 2, "c": 1}}
-    >>> print(exposure(qrels, {"fixed": fixed, "fair": fair}).table())
+    >>> import calipers as cal
+    >>> print(cal.exposure(cal.Experiment(qrels, {"fixed": fixed, "fair": fair})).table())
     system    EE-L    EE-D    EE-R
     ------  ------  ------  ------
     fixed   0.1250  1.3125  1.1875
@@ -144,14 +143,16 @@ def exposure(
     <BLANKLINE>
     """
     aim = checked(target)
-    known = as_judgments(judgments)
+    known = evaluation.known
+    if not evaluation.runs:
+        raise CalipersError("there is no run to evaluate")
     top = known.pool.largest_grade
     if max_grade is not None and max_grade < top:
         raise CalipersError(f"max_grade {max_grade:g} is below the grade {top:g} of a document")
     readers = readers_of(model, patience, top if max_grade is None else max_grade)
     facts = DocumentFacts.read(None, groups)
     names = () if facts is None else facts.group_names
-    systems = _systems(as_runs(runs), stochastic)
+    systems = _systems(evaluation.runs, stochastic)
     found = {name: [run.retrieved(known) for run in samples] for name, samples in systems.items()}
     notes = _notes_on_missing(known, found)
     for name, samples in systems.items():
@@ -175,7 +176,7 @@ def exposure(
         outside = len({document for part in parts for document in part.known.document_names} - facts.groups.keys())
         if outside:
             notes.append(f"{counted(outside, 'document')} {verb(outside, 'has', 'have')} no group")
-    warn_user(notes, warn)
+    warn_user(notes, evaluation.warn)
     return Exposure(tuple(systems), known.queries, loss, disparity, relevance, names, got, wanted, awrf, tuple(notes))
 
 

@@ -59,9 +59,8 @@ def command(
     """
     from calipers.attention.expected_exposure import exposure
 
-    known, runs = inputs.open()
     found = exposure(
-        known, runs, model=model, patience=patience, groups=groups, target=target, stochastic=stochastic, warn=False
+        inputs.experiment(), model=model, patience=patience, groups=groups, target=target, stochastic=stochastic
     )
     warn(found.notes, False)
     if per_query:

@@ -203,11 +203,14 @@ class Inputs(Runs):
         files = (self.judgments, *self.systems)
         return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict)
 
-    def experiment(self, **options: Any) -> Experiment:
-        """Return the experiment that a command asks. options: keywords of `Experiment`, such as `ties`."""
+    def experiment(self, *default: str, **options: Any) -> Experiment:
+        """Return the experiment that a command asks.
+
+        default: the measures if the user names none. options: keywords of `Experiment`, such as `ties`.
+        """
         from calipers.experiment import Experiment
 
-        wanted = self.wanted()
+        wanted = self.wanted(*default)
         known, runs = self.open(wanted.values())
         return Experiment(known, runs or None, list(wanted), warn=False, **options)
 

@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
-from calipers.cli.options import NOT_NEGATIVE, WholeNumber, draw, note, plot_option, seed_option, strict_option, warn
+from calipers.cli.option_groups import LibraryChoice, command_with_several_values, option_group
+from calipers.cli.options import (
+    FILE,
+    NOT_NEGATIVE,
+    WholeNumber,
+    draw,
+    note,
+    plot_option,
+    seed_option,
+    strict_option,
+    warn,
+)
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.collection.judgments import Judgments
-    from calipers.collection.runs import Run
+    from calipers.experiment import Experiment
+    from calipers.limits.sampled_candidates import Missing
     from calipers.results.tables import Table
 
 
@@ -25,8 +35,8 @@ class SampledOptions:
 
     items: int
     replacement: bool
-    missing: str
-    ties: str
+    missing: Missing
+    popularity: str | None
     draws: int
     seed: int
 
@@ -42,18 +52,21 @@ class SampledTables:
     gamma: float
 
 
-@grouped_command("sampled")
+@command_with_several_values("sampled", "--negatives")
 @inputs()
 @option_group("options", SampledOptions)
 @option_group("shown", SampledTables)
 @click.option("--negatives", type=WholeNumber(1), multiple=True, default=(100,), show_default=True, metavar="M",
-              help="Irrelevant items drawn for each user. May be given several times.")  # fmt: skip
+              help="Irrelevant items drawn for each user; one number or several.")  # fmt: skip
 @click.option("--items", type=WholeNumber(2), required=True, metavar="N", help="Items in the whole catalogue.")
 @click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
 @click.option("--missing", type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"), default="error",
               show_default=True, help="Relevant items that a ranking lacks: stop, or place them last.")  # fmt: skip
 @click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
               help="What items of equal score count as.")  # fmt: skip
+@click.option("--popularity", metavar="FILE", type=FILE,
+              help="File of lines `item weight`: draw irrelevant items in proportion to their weight. Expected scores "
+                   "are then simulated.")  # fmt: skip
 @click.option("-q", "--per-query", is_flag=True, help="One row per user instead of means.")
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems, and which change their order.")
 @click.option("--random", is_flag=True, help="The expected score of a random ranking of relevant and sampled items.")
@@ -71,6 +84,7 @@ def command(
     options: SampledOptions,
     shown: SampledTables,
     negatives: tuple[int, ...],
+    ties: str,
     plot: str | None,
     strict: bool,
     output: Output,
@@ -82,18 +96,17 @@ def command(
 
     \b
     calipers sampled qrels.txt runs/* -m "nDCG@10 RR Success@10" --negatives 100 --items 20000 --missing last
-    calipers sampled qrels.txt runs/* -m RR --items 20000 --negatives 10 --negatives 100 --missing last --plot a.html
+    calipers sampled qrels.txt runs/* -m RR --items 20000 --negatives 10 100 --missing last --plot a.html
     """
     from calipers.limits.sampled_candidates import SAMPLED_MEASURES, sampled
 
     if shown.per_query + shown.pairs + shown.random + shown.estimate > 1:
         raise CalipersError("-q, --pairs, --random and --estimate are different tables: ask for one of them")
-    wanted = inputs.wanted(SAMPLED_MEASURES)
-    known, runs = inputs.open(wanted.values())
+    given = inputs.experiment(SAMPLED_MEASURES, ties=ties)
     if shown.estimate:
-        output.write(_estimates(known, runs, list(wanted), options, negatives, shown.gamma))
+        output.write(_estimates(given, options, negatives, shown.gamma))
         return
-    found = sampled(known, runs, list(wanted), negatives=negatives, warn=False, **vars(options))
+    found = sampled(given, negatives=negatives, **vars(options))
     warn(found.warnings, strict)
     for text in found.remarks:
         note(text)
@@ -107,22 +120,17 @@ def command(
     draw(plot, lambda charts: charts.stacked(*(charts.sampled_order(found, name) for name in found.measures)))
 
 
-def _estimates(
-    known: Judgments,
-    runs: list[Run],
-    measures: list[str],
-    options: SampledOptions,
-    negatives: tuple[int, ...],
-    gamma: float,
-) -> Table:
+def _estimates(given: Experiment, options: SampledOptions, negatives: tuple[int, ...], gamma: float) -> Table:
     from calipers.limits.full_from_sampled import candidate_ranks, estimate_full
 
     if len(negatives) > 1:
         raise CalipersError("--estimate takes one number of --negatives, the one that the candidates were drawn with")
-    ranks = candidate_ranks(known, runs)
+    if options.popularity is not None:
+        raise CalipersError("--estimate is for candidates that were drawn uniformly: leave out --popularity")
     found = estimate_full(
-        ranks, measures, negatives=negatives[0], items=options.items, replacement=options.replacement, gamma=gamma
-    )
+        candidate_ranks(given), list(given.measures), negatives=negatives[0], items=options.items,
+        replacement=options.replacement, gamma=gamma,
+    )  # fmt: skip
     for text in found.notes:
         note(text)
     return found.table()

@@ -20,6 +20,7 @@ from calipers.plurals import counted
 
 Source = str | os.PathLike[str]
 Costs = Source | Mapping[str, float]  # a file of lines `document cost`, or {document: cost}
+Popularity = Source | Mapping[str, float]  # a file of lines `item weight`, or {item: weight}
 GroupsLike = Source | Mapping[str, str]  # a file of lines `document group`, or {document: group}
 
 
@@ -38,6 +39,35 @@ def read_costs(source: Costs) -> dict[str, float]:
         found[document] = _cost(text, str(source), number)
     if not found:
         raise CalipersError("there are no costs", file=str(source))
+    return found
+
+
+def read_popularity(source: Popularity) -> dict[str, float]:
+    """Return {item: weight} from lines `item weight`, or from a mapping. Weights are at least 0, and one is above 0.
+
+    >>> read_popularity({"a": 12, "b": 0})
+    {'a': 12.0, 'b': 0.0}
+    """
+    file = None if isinstance(source, Mapping) else str(source)
+    rows = enumerate(source.items()) if isinstance(source, Mapping) else (
+        (number, (item, text)) for number, item, text in _pairs(source, "weight")
+    )  # fmt: skip
+    found: dict[str, float] = {}
+    for number, (item, given) in rows:
+        line = None if file is None else number
+        try:
+            weight = float(given)
+        except (TypeError, ValueError, OverflowError):
+            weight = math.nan
+        if not (math.isfinite(weight) and weight >= 0):
+            raise CalipersError(
+                f"the weight '{given}' of item '{item}' is not a number of at least 0", file=file, line=line
+            )
+        if str(item) in found:
+            raise CalipersError(f"item '{item}' has a second weight", file=file, line=line)
+        found[str(item)] = weight
+    if not any(found.values()):
+        raise CalipersError("popularity must give some item a weight above 0", file=file)
     return found
 
 

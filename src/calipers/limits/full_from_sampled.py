@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
-from calipers.checks import check_number, check_whole
-from calipers.collection.run_names import distinct_names
-from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
+from calipers.checks import check_choice, check_number, check_whole
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Measures
-from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
+from calipers.evaluation.evaluation import Evaluation, Measures
+from calipers.evaluation.inputs import kind_read
 from calipers.limits.sampled_candidates import SAMPLED_MEASURES
 from calipers.limits.sampled_ranks import CELLS, binomial
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -33,6 +32,7 @@ from calipers.plurals import shape
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table
 
+TiesInOrder = Literal["docid", "docid-ascending", "input"]
 METHODS = ("sampled", "rank", "least squares")
 LARGEST_CATALOGUE = 10_000_000
 LARGEST_SAMPLE = 2000  # for which the least-squares problem is solved
@@ -80,28 +80,25 @@ class FullEstimates(Result):
         return self.notes[-1]
 
 
-def candidate_ranks(
-    judgments: JudgmentsLike, runs: RunsLike, *, ties: str = "docid", columns: ColumnNames | None = None
-) -> dict[str, Ints]:
+def candidate_ranks(evaluation: Evaluation, *, ties: TiesInOrder = "docid") -> dict[str, Ints]:
     """Return the rank of the one relevant item of each user in rankings of candidates, per system.
 
-    judgments, runs, columns: as for `evaluate`. Every ranking has its user's relevant item (grade above 0).
-    ties: `docid`, `docid-ascending` or `input`: the order of items with equal scores.
+    Every ranking has its user's relevant item (grade above 0).
+    ties: the order of items with equal scores: `docid`, `docid-ascending` or `input`.
 
-    >>> candidate_ranks({"u": {"a": 1}}, {"u": {"x": 2, "a": 1}})
+    >>> import calipers as cal
+    >>> candidate_ranks(cal.Experiment({"u": {"a": 1}}, {"u": {"x": 2, "a": 1}}))
     {'run': array([2])}
     """
-    if ties not in ("docid", "docid-ascending", "input"):
-        raise CalipersError(f"ties '{ties}' give no rank; expected one of docid, docid-ascending, input")
-    known = as_judgments(judgments, columns=columns)
+    check_choice("tie rule", ties, get_args(TiesInOrder))
+    known = evaluation.known
     positive = known.pool.grade > 0
     counts = known.pool.count(positive)
     if (counts != 1).any():
         user = known.queries[int(np.argmax(counts != 1))]
         raise CalipersError(f"'{user}' has {int(counts[counts != 1][0])} relevant items: estimates need exactly one")
-    systems = as_runs(runs, columns=columns)
     found: dict[str, Ints] = {}
-    for run, (name, _) in zip(systems, distinct_names(systems), strict=True):
+    for run, name in zip(evaluation.runs, evaluation.systems, strict=True):
         lists = Lists.of(known.pool, [run.retrieved(known)]).under(ties)
         relevant = lists.where(lists.grade > 0)
         lacking = np.diff(relevant.offsets) == 0

@@ -8,22 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from calipers.checks import check_choice, check_seed, check_whole
+from calipers.collection.document_facts import Popularity, read_popularity
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
-from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
-from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, chosen_measure, warn_user
-from calipers.evaluation.evaluation import Measures
-from calipers.evaluation.inputs import as_judgments, as_runs, kind_read, notes_on_reading
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.inputs import kind_read, notes_on_reading
 from calipers.limits.sampled_ranks import RankTerms, SampledRanks, rank_terms, sampled_ranks
-from calipers.lists import TIE_RULES, Floats, Lists, Population
-from calipers.measures.grammar import parse_all
+from calipers.lists import Floats, Lists, Population
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape, verb
 from calipers.results.result import Result, Tables
@@ -32,10 +30,8 @@ from calipers.results.tables import Cell, Table
 SAMPLED_MEASURES = "nDCG@10 RR Success@10"
 MOST_NEGATIVES = 1_000_000
 MOST_DRAWS = 100_000
-MISSING = ("error", "last")
-MOST_NEGATIVES = 1_000_000
-MOST_DRAWS = 100_000
 Missing = Literal["error", "last"]
+MISSING: tuple[Missing, ...] = get_args(Missing)
 
 
 @dataclass(frozen=True)
@@ -170,74 +166,72 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def sampled(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: Measures = SAMPLED_MEASURES,
+    evaluation: Evaluation,
     *,
     negatives: int | Sequence[int] = 100,
     items: int,
     replacement: bool = False,
     missing: Missing = "error",
-    popularity: Mapping[str, float] | None = None,
-    ties: str = "average",
+    popularity: Popularity | None = None,
     draws: int = 50,
     seed: int = 42,
-    columns: ColumnNames | None = None,
-    warn: bool = True,
 ) -> SampledScores:
-    """Return the expected score of each system where its relevant items are ranked among sampled irrelevant ones.
+    """Return the expected score of each system if its relevant items were ranked among sampled irrelevant items.
 
-    judgments, runs, measures, columns: as for `evaluate`; users are queries and items are documents. Items with a grade
-        above 0 are relevant, and always ranked. Runs are rankings of the whole catalogue.
-    negatives: how many irrelevant items are drawn for each user; one number or several.
+    Users are queries and items are documents. Items with a grade above 0 are relevant, and always ranked. The runs of
+    the experiment are rankings of the whole catalogue.
+
+    negatives: the number of irrelevant items that are drawn for each user; one number or several.
     items: the size of the catalogue, relevant items included.
     replacement: True if an irrelevant item may be drawn more than once.
     missing: `error` if a ranking lacks a relevant item; `last` places it below all other items.
-    popularity: {item: weight}, if irrelevant items are drawn in proportion to a weight. Without replacement the
-        expected scores are then means over simulated draws; tied items are ordered by id.
-    ties: what items of equal score count as, as in `evaluate`.
-    draws, seed: for what is simulated, which is the standard deviation where several items of a user count, and the
+    popularity: {item: weight}, or a file of lines `item weight`, if irrelevant items are drawn in proportion to their
+        weight. Without replacement, the expected scores are then means over simulated draws, and a note says so. Tied
+        items are ordered by id.
+    draws, seed: for everything that is simulated: the standard deviation if several items of a user count, and the
         expected score with `popularity`.
 
     Expected scores are exact for weighted sums of gains (P, Recall, DCG, RBP), nDCG, AP, RR, ERR, Success and HIT.
     Users without a relevant item count 0.
 
-    >>> qrels = {"u": {"a": 1}}
-    >>> run = {"u": {"x": 4, "a": 3, "y": 2, "z": 1}}
-    >>> print(sampled(qrels, run, "RR", negatives=1, items=4).table())
+    >>> import calipers as cal
+    >>> exp = cal.Experiment({"u": {"a": 1}}, {"u": {"x": 4, "a": 3, "y": 2, "z": 1}}, "RR", warn=False)
+    >>> print(cal.sampled(exp, negatives=1, items=4).table())
     system  measure  negatives    full  expected      sd
     ------  -------  ---------  ------  --------  ------
     run     RR               1  0.5000    0.8333  0.2357
     <BLANKLINE>
     """
-    named = parse_all(measures)
-    if kind_read(measure for _, measure in named) != "grades":
+    if kind_read(evaluation.measures.values()) != "grades":
         raise CalipersError("sampled rankings need one grade per item: measures of diversity and preferences have none")
+    if evaluation.options.depth is not None or evaluation.options.condensed:
+        raise CalipersError("sampled rankings need the whole rankings: leave out depth and condensed")
+    if not evaluation.runs:
+        raise CalipersError("there is no run to evaluate")
     wanted = tuple(dict.fromkeys(check_whole("negatives", each, 1, MOST_NEGATIVES) for each in _several(negatives)))
     check_whole("items", items, 2)
     check_choice("way to treat missing items", missing, MISSING)
-    check_choice("tie rule", ties, TIE_RULES)
     check_whole("draws", draws, 2, MOST_DRAWS)
     check_seed(seed)
-    known = as_judgments(judgments, columns=columns).by_name()  # draws are made in the order of names
-    opened = as_runs(runs, columns=columns)
-    by_name = sorted(zip((name for name, _ in distinct_names(opened)), opened, strict=True), key=lambda each: each[0])
+    weights = None if popularity is None else read_popularity(popularity)
+    known = evaluation.known.by_name()  # draws are made in the order of names
+    by_name = sorted(zip(evaluation.systems, evaluation.runs, strict=True), key=lambda each: each[0])
     names, systems = tuple(name for name, _ in by_name), [run for _, run in by_name]
     retrieved = [run.retrieved(known) for run in systems]
     if not any(len(found.query) for found in retrieved):
         raise no_query_in_common(known, (found.unjudged for found in retrieved))
-    lists = Lists.of(known.pool, retrieved).under("docid" if popularity is not None else ties)
+    lists = Lists.of(known.pool, retrieved).under("docid" if weights is not None else evaluation.options.ties)
 
     def name(place: int) -> str:
         return f"{names[place // len(known.queries)]}, '{known.queries[place % len(known.queries)]}'"
 
     ranks = sampled_ranks(lists, items, name, missing)
     _check_negatives(ranks, max(wanted), items, replacement, name)
-    if popularity is not None:
-        ranks = _by_popularity(ranks, known, systems, popularity, max(wanted), replacement)
-    bound = {label: measure.bind(known.pool) for label, measure in named}
+    if weights is not None:
+        ranks = _by_popularity(ranks, known, systems, weights, max(wanted), replacement)
+    bound = {label: measure.bind(known.pool) for label, measure in evaluation.measures.items()}
     warnings = _warnings(known, systems, lists, ranks)
-    warn_user(warnings, warn)
+    warn_user(warnings, evaluation.warn)
     sampling = Sampling(wanted, items, replacement, draws, seed)
     return _of_ranks(ranks, bound, (names, known.queries), sampling, warnings)
 
@@ -384,9 +378,6 @@ def _by_popularity(
 
     Items that a ranking lacks stand below those that it has.
     """
-    weights = np.array([*popularity.values()], np.float64)
-    if not len(weights) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise CalipersError("popularity must give items weights of at least 0, and some item a weight above 0")
     masses: list[Floats] = []
     share = np.zeros(len(ranks.above))
     offsets = ranks.ranking.offsets.tolist()
