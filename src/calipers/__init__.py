@@ -53,6 +53,7 @@ _HOMES = {
     "changes.difference": ("Difference",),
     "attention.expected_exposure": ("Exposure", "exposure"),
     "changes.gate": ("Check",),
+    "changes.history": ("History", "append_history", "read_history"),
     "stats.correlation": ("rank_correlation",),
     "stats.rank_biased_overlap": ("rbo",),
     "metaevaluation.measure_study": ("Choices", "MetaEvaluation", "meta_evaluate"),

@@ -5,6 +5,7 @@ from calipers.lazy_names import lazy_names
 _HOMES = {
     "difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "diff", "diff_of_scores"),
     "gate": ("Check", "Decision", "Floor", "Loss", "check"),
+    "history": ("History", "HistoryEntry", "HistoryPoint", "append_history", "read_history"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.history import history_option, remember
 from calipers.cli.inputs import Inputs, ScoreFiles
 from calipers.cli.option_groups import LibraryChoice, declared, grouped_command, option_group
 from calipers.cli.options import (
@@ -192,6 +193,7 @@ verdict_options = declared(
 @click.option("--other-judgments", type=LibraryChoice("calipers.changes.gate:OTHER_JUDGMENTS"), default="error",
               show_default=True,
               help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
+@history_option
 @lists
 @output
 def command(
@@ -199,6 +201,7 @@ def command(
     limits: GateLimits,
     other_judgments: str,
     reports: Reports,
+    history: str | None,
     lists: ListPolicies,
     output: Output,
 ) -> None:
@@ -221,12 +224,13 @@ def command(
     keywords = limits.keywords(inputs.baseline)
     experiment, new, baseline = inputs.experiment_and_baseline(lists)
     found = experiment.check(new, baseline=baseline, other_judgments=other_judgments, warn=False, **keywords)  # type: ignore[arg-type]
-    conclude(found, reports, lists.strict, output, experiment.scores.remarks)
+    warn(found.notes, lists.strict)
+    remember(history, experiment.scores.of_systems([new]), found.verdict)
+    conclude(found, reports, output, experiment.scores.remarks)
 
 
-def conclude(found: Check, reports: Reports, strict: bool, output: Output, remarks: Sequence[str] = ()) -> None:
+def conclude(found: Check, reports: Reports, output: Output, remarks: Sequence[str] = ()) -> None:
     """Write the verdict for people and other programs, and exit with 1 if the check failed."""
-    warn(found.notes, strict)
     for text in (*remarks, *found.remarks):
         note(text)
     _write(found, output)

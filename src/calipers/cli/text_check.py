@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.check import GateLimits, Reports, conclude, verdict_options
 from calipers.cli.option_groups import grouped_command
-from calipers.cli.options import strict_option
+from calipers.cli.options import strict_option, warn
 from calipers.cli.output import Output, output
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 
@@ -36,4 +36,5 @@ def command(
     keywords = limits.keywords(baseline)
     systems = [new] if baseline is None else [new, baseline]
     found = request.evaluate(*systems).check(new, baseline=baseline, warn=False, **keywords)
-    conclude(found, reports, request.strict, output)
+    warn(found.notes, request.strict)
+    conclude(found, reports, output)

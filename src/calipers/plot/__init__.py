@@ -3,7 +3,7 @@
 Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, SVG or PNG.
 """
 
-from calipers.plot.changes import gains_and_losses
+from calipers.plot.changes import gains_and_losses, trend
 from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
@@ -47,6 +47,7 @@ __all__ = [
     "tau_scatter",
     "tool_causes",
     "tool_scores",
+    "trend",
     "unjudged",
     "user_models",
 ]
