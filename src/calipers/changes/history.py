@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import IO, Any
 
 from calipers.collection.judgments import digest_text
 from calipers.errors import CalipersError
@@ -189,10 +190,11 @@ def _number(cell: Any) -> float | None:
 
 
 def _append(path: str, text: str) -> None:
-    """Append text in one write, so that jobs that run at the same time do not mix their lines."""
+    """Append text completely or not at all. Jobs that run at the same time do not mix their lines."""
     content = text.encode("utf-8", "surrogateescape")
     try:
         with open(path, "ab+", buffering=0) as file:
+            _lock(file)
             size = file.seek(0, os.SEEK_END)
             if size and file.seek(size - 1) >= 0 and file.read(1) != b"\n":
                 raise CalipersError("the last line does not end: it was not written completely. Remove it", file=path)
@@ -201,6 +203,14 @@ def _append(path: str, text: str) -> None:
                 raise CalipersError("cannot be written completely: is the disk full?", file=path)
     except OSError as error:
         raise CalipersError(f"cannot write here: {error.strerror}", file=path) from None
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Wait until no other job writes the file. The lock ends when the file is closed. Windows has no such lock."""
+    if sys.platform != "win32":
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
