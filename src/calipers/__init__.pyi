@@ -16,6 +16,9 @@ from calipers.axioms.verdicts import Verdict as Verdict
 from calipers.axioms.verdicts import properties as properties
 from calipers.changes.difference import Difference as Difference
 from calipers.changes.gate import Check as Check
+from calipers.changes.history import History as History
+from calipers.changes.history import append_history as append_history
+from calipers.changes.history import read_history as read_history
 from calipers.collection.judgments import Judgments as Judgments
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences
