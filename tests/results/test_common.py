@@ -38,6 +38,8 @@ ANSWERS = [
 
 def texts() -> cal.text.Evaluation:
     return cal.text.Evaluation(ANSWERS, "F1 EM")
+
+
 def history() -> cal.History:
     means = {"AP": 0.5, "RR": 0.75}
     ends = {"AP": (0.4, 0.6), "RR": (0.7, 0.8)}
