@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.option_groups import grouped_command
-from calipers.cli.options import FILE, OUTPUT, draw, note, plot_option
+from calipers.cli.options import FILE, OUTPUT, draw, measures_option, note, plot_option
 from calipers.cli.output import Output, several_outputs
 from calipers.errors import CalipersError
 
@@ -37,8 +37,7 @@ def remember(history: str | None, scores: Scores, verdict: str | None = None) ->
 @grouped_command("history")
 @click.argument("history", metavar="FILE", type=FILE)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only runs with this name; may be repeated.")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="NAME",
-              help="Only this measure; may be repeated.")  # fmt: skip
+@measures_option
 @click.option("--show", type=click.Choice(SHOWN), multiple=True,
               help="All runs (trend), or only those that left their range (outside) [default: trend].")  # fmt: skip
 @plot_option("the means over time with their intervals")
@@ -63,12 +62,14 @@ def command(
     calipers history history.jsonl --plot trend.html
     """
     from calipers.changes.history import read_history
-    from calipers.errors import place_of
+    from calipers.changes.gate_limits import measure_place
+    from calipers.measures.grammar import parse_all
 
     found = read_history(history)
     if names:
         found = found.of_names(names)
-    chosen = [found.measures[place_of("measure", name, found.measures)] for name in measures] or [*found.measures]
+    named = [name for name, _ in parse_all(measures)] if measures else [*found.measures]
+    chosen = [found.measures[measure_place(name, found.measures, "measure")] for name in named]
     tables = {}
     for part in show or ("trend",):
         table = found.table(part)
