@@ -61,8 +61,8 @@ def command(
     calipers history history.jsonl -m "nDCG@10" --show outside --format csv
     calipers history history.jsonl --plot trend.html
     """
-    from calipers.changes.history import read_history
     from calipers.changes.gate_limits import measure_place
+    from calipers.changes.history import read_history
     from calipers.measures.grammar import parse_all
 
     found = read_history(history)
