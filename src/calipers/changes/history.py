@@ -26,6 +26,7 @@ from calipers.stats.bounded_intervals import mean_intervals
 
 LEVEL = 0.95  # of the intervals that are written
 COLUMNS = ("time", "name", "measure", "mean", "low", "high", "range", "queries", "judgments")
+PARTS = ("trend", "outside")
 FIRST, WITHIN, BELOW, ABOVE, UNKNOWN = "first", "within", "below", "above", "unknown"
 
 

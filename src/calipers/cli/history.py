@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.option_groups import grouped_command
+from calipers.cli.option_groups import LibraryChoice, grouped_command
 from calipers.cli.options import FILE, OUTPUT, draw, measures_option, note, plot_option
 from calipers.cli.output import Output, several_outputs
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.results.scores import Scores
-
-SHOWN = ("trend", "outside")
 
 history_option = click.option(
     "--history", metavar="FILE", type=OUTPUT,
@@ -38,7 +36,7 @@ def remember(history: str | None, scores: Scores, verdict: str | None = None) ->
 @click.argument("history", metavar="FILE", type=FILE)
 @click.option("--name", "names", multiple=True, metavar="NAME", help="Only runs with this name; may be repeated.")
 @measures_option
-@click.option("--show", type=click.Choice(SHOWN), multiple=True,
+@click.option("--show", type=LibraryChoice("calipers.changes.history:PARTS"), multiple=True,
               help="All runs (trend), or only those that left their range (outside) [default: trend].")  # fmt: skip
 @plot_option("the means over time with their intervals")
 @several_outputs
