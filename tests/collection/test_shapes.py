@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import namedtuple
 from collections.abc import Callable
 from pathlib import Path
@@ -165,3 +166,35 @@ def test_arrays_that_do_not_fit(call: Callable[[], Any], expected: str) -> None:
     with pytest.raises(CalipersError) as caught:
         call()
     assert expected in str(caught.value)
+
+
+def test_judgments_and_runs_pickle(tmp_path: Path) -> None:
+    """Whatever they were made from, also tables of several systems and fused runs."""
+    (tmp_path / "runs.csv").write_text("query,doc,score,system\nq1,a,2,new\nq1,b,1,old\n")
+    rows = [{"query": "q1", "doc": "a", "score": 2.5, "system": name} for name in ("new", "old")]
+    runs = [
+        *cal.read_runs(tmp_path / "runs.csv"),
+        *cal.read_runs(rows),
+        cal.Run.from_arrays([[3, 1]]),
+        cal.Run.from_dict({"q1": ["a"]}),
+        cal.fuse({"a": {"q1": ["x"]}, "b": {"q1": ["y", "x"]}}),
+    ]
+    for run in runs:
+        again = pickle.loads(pickle.dumps(run))
+        assert (again.name, again.to_dict()) == (run.name, run.to_dict())
+    for judgments in (
+        cal.read_judgments([{"query": "q1", "doc": "a", "grade": 2}]),
+        cal.Judgments.from_dict({"q": ["a"]}),
+    ):
+        assert pickle.loads(pickle.dumps(judgments)).to_dict() == judgments.to_dict()
+    arrays = cal.Judgments.from_arrays([1, 0], group=[2])
+    assert pickle.loads(pickle.dumps(arrays)).pool.grade.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("tag", ["run", "rank", "my-system-name", "Anserini"])
+def test_a_generic_tag_names_no_system(tag: str, tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.txt").write_text(f"q1 Q0 d1 1 2.5 {tag}\n")
+    runs = cal.read_runs([tmp_path / "old.txt", tmp_path / "new.txt"])
+    scores = cal.evaluate({"q1": {"d1": 1}}, runs, "RR")
+    assert (scores.systems, scores.notes) == (("old", "new"), ())

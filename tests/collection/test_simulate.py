@@ -228,7 +228,7 @@ def test_many_topics_are_made_in_parts() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"topics": 0}, "topics is 0"),
+        ({"topics": 0}, "topics 0 is not a whole number"),
         ({"pool": 0}, "pool is 0"),
         ({"retrieved": 0}, "retrieved is 0"),
         ({"retrieved": 10_000_000}, "too many documents"),

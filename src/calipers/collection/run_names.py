@@ -93,13 +93,22 @@ def stem_of(path: str) -> str:
     return _ENDING.sub("", _PACKED.sub("", os.path.basename(path.rstrip("/"))))
 
 
-def run_name(tag: str, path: str) -> str:
-    """What a run goes by: its tag, or its file's stem where it has none.
+# Tags that tools write if nobody names a system. They say nothing about it.
+GENERIC_TAGS = frozenset({
+    "run", "runid", "run_id", "run-id", "run_name", "run-name", "my-run", "my_run", "myrun", "tag", "rank", "ranking",
+    "result", "results", "score", "scores", "system", "my-system-name", "my_system", "mysystem", "test", "default",
+    "standard", "std", "exp", "trec", "trec_eval", "anserini", "pyserini", "pyterrier", "terrier", "indri", "lucene",
+    "galago", "ranx", "beir", "ir_measures", "sentence-transformers", "q0", "none", "null",
+})  # fmt: skip
 
-    >>> run_name("bm25", "runs/a.gz"), run_name("", "runs/dense.txt")
-    ('bm25', 'dense')
+
+def run_name(tag: str, path: str) -> str:
+    """Return the name of a run: its tag, or the stem of its file if there is no tag or a generic one.
+
+    >>> run_name("bm25", "runs/a.gz"), run_name("", "runs/dense.txt"), run_name("my-system-name", "runs/new.txt")
+    ('bm25', 'dense', 'new')
     """
-    return tag or stem_of(path)
+    return stem_of(path) if tag.lower() in GENERIC_TAGS else tag or stem_of(path)
 
 
 def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,6 +230,10 @@ class RowsRun(Run):
     notes: tuple[str, ...] = ()  # on how they are read
     given_name: str | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the rows themselves if there is no file to read them from."""
+        return {**self.__dict__, "load": partial(_held, self.load())} if self.path is None else self.__dict__
+
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
@@ -339,12 +343,19 @@ def _of(table: Callable[[], Rows], system: str) -> Rows:
     return table().of_system(system)
 
 
+def _held(rows: Rows) -> Rows:
+    return rows
+
+
 class _Once:
     """A table that several runs share: loaded by the first that needs it."""
 
     def __init__(self, load: Callable[[], Rows]) -> None:
         self._load, self._lock = load, threading.Lock()
         self._rows: Rows | None = None
+
+    def __reduce__(self) -> Any:
+        return _Once, (self._load,)
 
     def __call__(self) -> Rows:
         with self._lock:
