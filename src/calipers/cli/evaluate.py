@@ -94,8 +94,11 @@ def command(
 ) -> None:
     """Score runs under measures.
 
-    JUDGMENTS are TREC qrels or a labelled LETOR file; a SYSTEM is a TREC run, or, beside LETOR judgments, a file with
-    one score per line. Files may be compressed; a directory or glob stands for the files in it, - for standard input.
+    JUDGMENTS may be TREC qrels, CSV, TSV, JSON, JSON lines, Parquet, labels of LETOR or SVMlight, a judgment list of
+    OpenSearch, a request of _rank_eval, a RAGAS dataset, or irds:DATASET. A SYSTEM may be a TREC run, CSV, TSV, JSON,
+    JSON lines, Parquet, responses of Elasticsearch, OpenSearch or Solr, a response of _rank_eval, predictions of MTEB,
+    a RAGAS dataset, OpenInference spans, or, with LETOR labels, one score per line. The content of a file decides what
+    it is. Files may be compressed. A directory or glob stands for the files in it, and - for standard input.
 
     \b
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR P@10 Recall@1000 RBP(p=0.8)"
