@@ -160,7 +160,7 @@ def repeated(collections: int, sd: float) -> list[Rate]:
         for i, gain in enumerate((0.0, EFFECT * sd)):
             moved = scores.copy()
             moved[:3] += gain
-            found = repeated_runs(as_scores(moved, systems=names), "{system}-{repeat}")
+            found = repeated_runs(as_scores(moved, systems=names), repeats="{system}-{repeat}")
             hits[i] += bool(found.comparison.p[0, 0] < ALPHA)
             if not i:
                 means = moved.reshape(2, 3, QUERIES).mean(axis=1)

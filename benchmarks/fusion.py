@@ -36,7 +36,7 @@ def fusions(qrels: Path, runs: list[Path], methods: tuple[str, ...]) -> Iterator
 
     for name in methods:
         if name in BOUNDS:
-            yield name, lambda name=name: cal.fusion_bound(qrels, runs, name)
+            yield name, lambda name=name: cal.fusion.fusion_bound(qrels, runs, name)
         else:
             yield name, lambda name=name: cal.fuse(runs, name)
 

@@ -75,7 +75,7 @@ def main() -> None:
     for name in TESTS:
 
         def run(name: str = name) -> Any:
-            return compare(scores, name, samples=SAMPLES.get(name))
+            return compare(scores, test=name, samples=SAMPLES.get(name))
 
         run()  # imports
         took, target = best(run), TARGETS.get(name)

@@ -98,5 +98,7 @@ def test_questions_about_judgments_need_no_runs() -> None:
 def test_a_method_has_the_keywords_of_its_question() -> None:
     from calipers.changes import check, diff
 
-    for method, question in ((cal.Experiment.diff, diff), (cal.Experiment.check, check)):
+    exp = cal.Experiment
+    pairs = ((exp.diff, diff), (exp.check, check), (exp.compare, cal.compare), (exp.plan, cal.plan))
+    for method, question in (*pairs, (exp.metaeval, cal.metaeval)):
         assert keywords(method) == keywords(question)

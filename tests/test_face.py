@@ -186,7 +186,7 @@ def test_readers_take_a_source_and_the_rest_by_keyword(reader: Any) -> None:
 
 
 def test_policies_are_the_options_of_evaluate() -> None:
-    """What an editor shows for `meta_evaluate(..., ties=` is what `evaluate` takes, with the same types."""
+    """What an editor shows for functions that take policies is what `evaluate` takes, with the same types."""
     options = {
         name: option.annotation
         for name, option in inspect.signature(cal.evaluate).parameters.items()
@@ -228,18 +228,28 @@ def test_statistics_take_scores_as_well_as_arrays() -> None:
     values = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2], [0.1, 0.2, 0.1, 0.3]])
     given = cal.as_scores(values, systems=["a", "b", "c"], measure="AP")
     turned = cal.as_scores(values[[2, 0, 1]][:, ::-1], systems=["c", "a", "b"], measure="RR")  # the same means, by name
-    assert cal.rank_correlation(given, turned) == 1.0
-    assert cal.rank_correlation(given, [2, 3, 1], "tau-a") == cal.rank_correlation([3, 2, 1], [2, 3, 1], "tau-a")
-    assert cal.swap_rate(given, [2, 3, 1]) == cal.swap_rate([3, 2, 1], [2, 3, 1])
-    assert cal.rbo(given, turned) == cal.rbo(["a", "b", "c"], ["a", "b", "c"])
-    assert cal.stability(given, samples=10).table() == cal.stability(values, ["a", "b", "c"], samples=10).table()
-    assert cal.split_half_swap_rate(given, 10).rate == cal.split_half_swap_rate(values, 10).rate
+    assert cal.stats.rank_correlation(given, turned) == 1.0
+    assert cal.stats.rank_correlation(given, [2, 3, 1], "tau-a") == cal.stats.rank_correlation(
+        [3, 2, 1], [2, 3, 1], "tau-a"
+    )
+    assert cal.metaevaluation.swap_rate(given, [2, 3, 1]) == cal.metaevaluation.swap_rate([3, 2, 1], [2, 3, 1])
+    assert cal.stats.rbo(given, turned) == cal.stats.rbo(["a", "b", "c"], ["a", "b", "c"])
+    assert (
+        cal.metaevaluation.stability(given, samples=10).table()
+        == cal.metaevaluation.stability(values, ["a", "b", "c"], samples=10).table()
+    )
+    assert (
+        cal.metaevaluation.split_half_swap_rate(given, 10).rate
+        == cal.metaevaluation.split_half_swap_rate(values, 10).rate
+    )
     assert cal.compare(values).p_adjusted.tolist() == cal.compare(given).p_adjusted.tolist()
-    assert cal.discriminative_power(values)["score"] == cal.discriminative_power(given)["AP"]
+    assert (
+        cal.metaevaluation.discriminative_power(values)["score"] == cal.metaevaluation.discriminative_power(given)["AP"]
+    )
     with pytest.raises(CalipersError, match="expected scores of one measure, found nDCG@10, RR: choose one with"):
-        cal.rank_correlation(scores(), scores())
+        cal.stats.rank_correlation(scores(), scores())
     with pytest.raises(UnknownName, match="the system 'c' is in only one of the two"):
-        cal.rank_correlation(given, given.of_systems(["a", "b"]))
+        cal.stats.rank_correlation(given, given.of_systems(["a", "b"]))
 
 
 def test_one_name_is_one_class() -> None:

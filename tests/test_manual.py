@@ -249,7 +249,7 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
         "query": "[q for q in range(8) for _ in range(3)]",
     },
     "metaeval.md": {
-        "other": "cal.meta_evaluate('qrels.txt', 'runs/*01.gz runs/bm25.gz'.split(), 'nDCG@10 V2(nDCG@10)')"
+        "other": "cal.Experiment('qrels.txt', 'runs/*01.gz runs/bm25.gz'.split(), 'nDCG@10 V2(nDCG@10)').metaeval()"
     },
     "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
 }

@@ -20,9 +20,10 @@ from typing import Any, cast
 import numpy as np
 
 import calipers as cal
-from calipers import Table, discriminative_power, plot, ric_study
+from calipers import Table, plot, ric_study
 from calipers.collection import RememberedRun
 from calipers.information import ESTIMATORS, MISSING, QueryRankings, Rankings, estimate, joint_of, pairs_of_grades
+from calipers.metaevaluation import discriminative_power
 from calipers.plot.drawing import altair
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013 import tables as paper
@@ -106,7 +107,9 @@ def weighed(judgments: cal.Judgments, runs: list[RememberedRun], name: str) -> s
     means = {measure: np.nanmean(scores[measure], axis=1) for measure in scores.measures}
     rows = []
     for measure in WEIGHED:
-        tau = [None if measure == other else cal.rank_correlation(means[measure], means[other]) for other in against]
+        tau = [
+            None if measure == other else cal.stats.rank_correlation(means[measure], means[other]) for other in against
+        ]
         power = discriminative_power(scores.of_measures([measure]), "bootstrap", samples=1000)[measure]
         rows.append((measure, *map(_short, (*tau, power, stability(scores[measure])))))
     columns = (f"{name}, {len(runs)} runs, {len(scores.queries)} topics", *against, "power", "stability")
@@ -120,7 +123,7 @@ def stability(values: np.ndarray) -> float:
     found = []
     for _ in range(SPLITS):
         one, other = np.array_split(random.permutation(known.shape[1]), 2)
-        found.append(cal.rank_correlation(known[:, one].mean(axis=1), known[:, other].mean(axis=1)))
+        found.append(cal.stats.rank_correlation(known[:, one].mean(axis=1), known[:, other].mean(axis=1)))
     return float(np.mean(found))
 
 

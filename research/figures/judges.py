@@ -244,7 +244,7 @@ def holes(data: Path, runs: list[cal.Run]) -> Table:
     rows = []
     for name, column in (("half of the human's labels", "human_only"), ("the holes filled by UMBRELA", "score")):
         values = np.array(table[column], float)
-        tau = cal.rank_correlation(truth, values)
+        tau = cal.stats.rank_correlation(truth, values)
         share = float(np.mean(np.array(table["judge_share"], float))) if column == "score" else 0.0
         rows.append((name, tau, float(np.abs(values - truth).mean()), share))
     return Table(

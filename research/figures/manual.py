@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 import calipers as cal
-from calipers import Table, discriminative_power, plot
+from calipers import Table, plot
 from calipers.collection import RememberedRun, SubtopicPool
 from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
+from calipers.metaevaluation import discriminative_power
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter
 from research.golbus2013.fusion_study import fusion_study
@@ -256,7 +257,7 @@ def fusion(data: Path) -> None:
     chosen = [runs[i] for i in range(0, len(runs), 14)]
     methods = ("combsum", "combmnz", "combanz", "borda", "rrf", "rbc", "condorcet")
     made = {name: cal.fuse(chosen, name) for name in methods}
-    bounds = [cal.fusion_bound(judgments, chosen, kind) for kind in ("majoritarian", "pareto", "naive")]
+    bounds = [cal.fusion.fusion_bound(judgments, chosen, kind) for kind in ("majoritarian", "pareto", "naive")]
     alone = cal.evaluate(judgments, chosen, ["AP", "nDCG@10"]).values.mean(axis=2)
     table = cal.evaluate(judgments, [*made.values(), *bounds], ["AP", "nDCG@10"]).mean()
     extra = (

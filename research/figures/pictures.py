@@ -89,8 +89,8 @@ def of_charts(data: Path) -> None:
     plot.save(plot.gains_and_losses(changed), str(IMAGES / "diff.png"))
     matrices = [data / f"scores/adhoc8_{name}.csv" for name in ("ap", "p10", "rr")]
     pilot = cal.read_scores(matrices, measures=["AP", "P@10", "RR"])
-    plot.save(plot.power_curves(cal.plan(pilot, 0.05)), str(IMAGES / "plan.png"))
-    budget = cal.plan_budget(covid / "qrels-rnd1.txt", chosen_runs(covid), 5000, "nDCG@{5,10,20} AP@{10,100}")
+    plot.save(plot.power_curves(cal.plan(pilot, difference=0.05)), str(IMAGES / "plan.png"))
+    budget = cal.planning.plan_budget(covid / "qrels-rnd1.txt", chosen_runs(covid), 5000, "nDCG@{5,10,20} AP@{10,100}")
     plot.save(plot.budget_frontier(budget), str(IMAGES / "budget.png"))
     judgments = cal.read_subtopics(data / "trec/qrels/qrels.web.201-250.ndeval.txt.xz")
     diverse = cal.evaluate(judgments, simulated_runs(judgments, 12), ["alpha-nDCG@20"])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers import CalipersError, JudgmentsLike, RunsLike, Table, evaluate, rank_correlation
+from calipers import CalipersError, JudgmentsLike, RunsLike, Table, evaluate
 from calipers.collection import RememberedRun
 from calipers.errors import warn_user
 from calipers.evaluation import as_judgments, as_runs
@@ -24,6 +24,7 @@ from calipers.information import Rankings, check_number_of_lists, joint_of
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
 from calipers.results import Cell
+from calipers.stats import rank_correlation
 
 FUSIONS = ("combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive")  # table 3
 ORACLES = ("search", "sort")

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calipers import rank_correlation
 from calipers.collection import processors
 from calipers.fusion import NOISE, UNJUDGED, Ballots, rule_of_votes, scaled
 from calipers.information import Rankings, in_parallel, known_by_groups
 from calipers.lists import Floats, Ints, Pool
 from calipers.measures import order_information
+from calipers.stats import rank_correlation
 from research.golbus2013.fused_pairs import FusionRule, RankedLists, fused_pairs
 
 AGREEMENT = ("tau", "rho", "RMSE")

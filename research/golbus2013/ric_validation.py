@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers import RicStudy, Table, rank_correlation
+from calipers import RicStudy, Table
 from calipers.information import OTHERS
 from calipers.results import Cell
+from calipers.stats import rank_correlation
 
 TOP = 10
 

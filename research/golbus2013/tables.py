@@ -23,9 +23,7 @@ from calipers import (
     Judgments,
     Policies,
     Scores,
-    discriminative_power,
     evaluate,
-    rank_correlation,
 )
 from calipers.choices import TieRule
 from calipers.collection import RememberedRun
@@ -33,7 +31,9 @@ from calipers.fusion import VOTES, Ballots
 from calipers.fusion import judged as with_grades
 from calipers.information import MISSING, Rankings, difference_of, joint_of
 from calipers.lists import Floats, Ints
+from calipers.metaevaluation import discriminative_power
 from calipers.results import Cell
+from calipers.stats import rank_correlation
 from research.golbus2013.groups import (
     AGREEMENT,
     PaperFusion,

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers import CalipersError, Choices, Judgments, MetaEvaluation, Table, meta_evaluate
+from calipers import CalipersError, Experiment, Judgments, Table
 from calipers.atomic_files import write_whole
 from calipers.collection import ArrayRun
 from calipers.lists import Floats
-from calipers.metaevaluation import SETS
+from calipers.metaevaluation import SETS, MetaEvaluation
 from calipers.rankers import METRIC, write_score_lines
 from calipers.rankers import ranker as make
 from calipers.results import Cell
@@ -226,8 +226,8 @@ def _judged(
     judgments: Judgments, scores: dict[str, Floats], measures: list[str], size: float, seed: int
 ) -> MetaEvaluation:
     runs: Any = [ArrayRun(values, name) for name, values in scores.items()]
-    choices = Choices(size=size, seed=seed)
-    return meta_evaluate(judgments, runs, measures, SETS, choices, jobs=1, warn=False, empty=EMPTY)
+    experiment = Experiment(judgments, runs, measures, jobs=1, warn=False, empty=EMPTY)
+    return experiment.metaeval(sets=SETS, set_size=size, seed=seed)
 
 
 def _write_pooled(folder: Path, judgments: Judgments, scores: dict[str, Floats]) -> None:

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from calipers import CalipersError, Choices, MetaEvaluation, meta_evaluate, swap_rate
+from calipers import CalipersError, Experiment
 from calipers.lists import Floats
-from calipers.metaevaluation import conflicts
+from calipers.metaevaluation import MetaEvaluation, conflicts, swap_rate
 from calipers.stats import kendall_b
 from research.readings import Reading
 
@@ -50,7 +50,7 @@ def families(normaliser: str = "k") -> dict[str, list[str]]:
     return found
 
 
-# What the papers leave open: the test, and how queries are chosen (see `Choices`).
+# What the papers leave open: the test, and how queries are chosen (see `metaeval`).
 STUDY_TESTS = ("t", "bootstrap")
 QUERY_SETS = ("signed", "absolute")
 TEXT = {"test": STUDY_TESTS[0], "query sets": QUERY_SETS[0], "normaliser": "k"}
@@ -96,7 +96,7 @@ class LetorStudy:
 
     def significant(self, collection: str, measure: str, of_set: str) -> float:
         meta, f = self._of(collection, measure)
-        return float((meta.power(of_set).levels[f] < meta.choices.alpha).sum())
+        return float((meta.power(of_set).levels[f] < meta.method.alpha).sum())
 
     def pad(self, collection: str, measure: str, of_set: str) -> float:
         from calipers.metaevaluation import percentage_absolute_difference
@@ -118,14 +118,14 @@ class LetorStudy:
         if key not in self._made:
             size = (SIZE_ACROSS if across else SIZE)[collection]
             folder = self.folder / collection
-            self._made[key] = meta_evaluate(
-                _file(folder, "judgments"),
-                {method: _file(folder, method) for method in METHODS},
-                families(self.normaliser)[family],
+            runs = {method: _file(folder, method) for method in METHODS}
+            measures = families(self.normaliser)[family]
+            experiment = Experiment(_file(folder, "judgments"), runs, measures, warn=False, empty=EMPTY)
+            self._made[key] = experiment.metaeval(
                 sets=_SETS[:3] if across else _SETS,
-                choices=Choices(test=self.test, size=size, absolute=self.query_sets == "absolute"),
-                warn=False,
-                empty=EMPTY,
+                test=self.test,
+                set_size=size,
+                absolute=self.query_sets == "absolute",
             )
         return self._made[key], f
 

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers import swap_rate
 from calipers.lists import Floats
-from calipers.metaevaluation import percentage_absolute_difference
+from calipers.metaevaluation import percentage_absolute_difference, swap_rate
 from calipers.stats import kendall_b
 from research.karmaker2022.rerun import (
     COLLECTIONS,

@@ -41,24 +41,14 @@ _HOMES = {
     "limits.query_types": ("QueryTypes", "Thresholds", "query_types"),
     "measures.normalisation": ("U", "V1", "V2", "V2s", "W", "Z"),
     "results.score_files": ("as_scores", "concat", "read_scores"),
-    "stats.comparison": ("Comparison", "compare", "equivalence"),
-    "stats.equivalence_tests": ("NonInferiority", "non_inferiority"),
-    "stats.standardisation": ("standardise",),
-    "stats.leave_one_out": ("influence",),
+    "stats.comparison": ("Comparison", "compare"),
     "stats.bounded_intervals": ("mean_intervals",),
-    "stats.reproduced_runs": ("Reproducibility", "reproducibility"),
-    "planning.repeats": ("RepeatedRuns", "repeated_runs"),
-    "planning.sample_size": ("SampleSizePlan", "plan"),
-    "planning.budget": ("BudgetPlan", "plan_budget"),
+    "planning.sample_size": ("plan",),
     "changes.difference": ("Difference",),
     "attention.expected_exposure": ("Exposure", "exposure"),
     "changes.gate": ("Check",),
     "changes.history": ("History", "append_history", "read_history"),
-    "stats.correlation": ("rank_correlation",),
-    "stats.rank_biased_overlap": ("rbo",),
-    "metaevaluation.measure_study": ("Choices", "MetaEvaluation", "meta_evaluate"),
-    "metaevaluation.power": ("discriminative_power",),
-    "metaevaluation.consistency": ("split_half_swap_rate", "stability", "swap_rate"),
+    "metaevaluation.measure_study": ("metaeval",),
     "information.tau": ("InformationTau", "information_tau", "tau_of_measures"),
     "information.joint": ("JointInformation", "joint_ric"),
     "information.preference_ric": ("PreferenceRic", "preference_ric"),
@@ -69,7 +59,6 @@ _HOMES = {
     "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
     "collection.preferences": ("Preferences", "read_preferences"),
     "fusion.combine": ("FusedRun", "fuse"),
-    "fusion.oracles": ("fusion_bound",),
     "judging.judge_study": ("JudgeStudy",),
     "unjudged.score_ranges": ("Ranges",),
     "unjudged.judging_pools": ("JudgingPool", "pool"),
@@ -80,12 +69,20 @@ _HOMES = {
     "axioms.cards": ("Card", "measure_card"),
     "axioms.measure_list": ("list_measures",),
     "results.tables": ("Table",),
-    "stats.significance_marks": ("marked",),
+    "stats.significance_marks": ("mark_significance",),
     "progress": ("progress_bar",),
     "report.page": ("Report",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("plot", "text")  # that are named by their users: cal.plot.means(scores)
+_MODULES = (
+    "fusion",
+    "information",
+    "metaevaluation",
+    "planning",
+    "plot",
+    "stats",
+    "text",
+)  # that are named by their users: cal.plot.means(scores)
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

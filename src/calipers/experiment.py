@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from calipers.judging.judge_study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes, Thresholds
+    from calipers.metaevaluation.measure_study import MetaEvaluation
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.report.page import Report
     from calipers.results.scores import Scores
@@ -247,6 +248,29 @@ class Experiment(Evaluation):
 
         return queries(self, population=population, thresholds=thresholds)
 
+    def metaeval(
+        self,
+        *,
+        sets: str | Iterable[str] | Mapping[str, Sequence[str]] = "all",
+        test: str = "t",
+        correction: str | None = None,
+        alpha: float = 0.05,
+        samples: Samples | None = None,
+        seed: int = SEED,
+        correlation: str = "tau-b",
+        pad: str = "absolute",
+        set_size: float = 0.25,
+        absolute: bool = False,
+        population: str = DEFAULT_POPULATION,
+    ) -> MetaEvaluation:
+        """Return how well the measures tell systems apart, and how stable their order is. See `calipers.metaeval`."""
+        from calipers.metaevaluation.measure_study import metaeval
+
+        return metaeval(
+            self, sets=sets, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed,
+            correlation=correlation, pad=pad, set_size=set_size, absolute=absolute, population=population,
+        )  # fmt: skip
+
     def plan(
         self,
         *,
@@ -257,7 +281,7 @@ class Experiment(Evaluation):
         queries: int | None = None,
         design: str = "t",
         upper: float | None = None,
-        systems: int | None = None,
+        over: int | None = None,
         samples: int | None = None,
         seed: int = SEED,
     ) -> SampleSizePlan:
@@ -265,8 +289,8 @@ class Experiment(Evaluation):
         from calipers.planning.sample_size import plan
 
         return plan(
-            self.scores, difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design,
-            upper=upper, systems=systems, samples=samples, seed=seed,
+            self.scores, difference=difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design,
+            upper=upper, over=over, samples=samples, seed=seed,
         )  # fmt: skip
 
     def report(

@@ -29,7 +29,7 @@ def test_a_line_has_means_and_intervals_of_evaluate(tmp_path: Path) -> None:
     cal.append_history(tmp_path / "h.jsonl", scores, time=datetime(2026, 5, 1, 12, tzinfo=UTC), verdict="worse")
     lines = [json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()]
     assert [each["name"] for each in lines] == list(scores.systems)
-    low, high = cal.mean_intervals(scores, 0.95)
+    low, high = cal.mean_intervals(scores, level=0.95)
     for each in lines:
         assert each["time"] == "2026-05-01T12:00:00+00:00"
         assert each["judgments"] == cal.Judgments.from_dict(SIMULATED.qrels, "x").digest

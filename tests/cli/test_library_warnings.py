@@ -6,6 +6,7 @@ import inspect
 import shlex
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +58,9 @@ def text_scored() -> object:
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "compare qrels good.run poor.run blind.run -m AP --missing skip --unmatched warn": (
         compared, "2 of 3 pairs miss queries under AP"),
-    "compare one.csv two.csv": (lambda: cal.compare(cal.read_scores(["one.csv", "two.csv"])), "files of scores"),
+    "compare one.csv two.csv": (lambda: cal.compare(cal.read_scores(["one.csv", "two.csv"])), "left out"),
     "compare qrels --original good.run poor.run --reproduced good.run blind.run -m AP --unmatched warn": (
-        lambda: cal.reproducibility("qrels", ALL[:2], ["good.run", "blind.run"], "AP", unmatched="warn"),
+        lambda: cal.stats.reproducibility("qrels", ALL[:2], ["good.run", "blind.run"], "AP", unmatched="warn"),
         "lacks judged queries (1 in all, poor, such as '1')",
     ),
     "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
@@ -67,19 +68,19 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").diff("good", "poor"), "ties"),
     "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.Experiment("qrels", ALL, "AP").ranges(), "unjudged"),
     "metaeval qrels good.run poor.run blind.run -m 'AP RR' --unmatched warn": (
-        lambda: cal.meta_evaluate("qrels", ALL, "AP RR", unmatched="warn"), "lacks judged queries"),
+        lambda: cal.Experiment("qrels", ALL, "AP RR", unmatched="warn").metaeval(), "lacks judged queries"),
     "judges qrels llm.qrels": (lambda: cal.Experiment("qrels", None).judges("llm.qrels"), "lacks labels of the human"),
     "judges qrels llm.qrels --systems good.run --systems poor.run -m AP": (
         lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").judges("llm.qrels"), "lacks judged queries"),
     "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "one score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
-        lambda: cal.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by one run alone"),
+        lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by one run alone"),
     "inform ric qrels good.run poor.run blind.run": (lambda: cal.ric_study("qrels", ALL), "no judged document"),
     "inform joint qrels good.run poor.run blind.run": (lambda: cal.joint_ric("qrels", ALL), "no judged document"),
     "inform difference qrels good.run poor.run blind.run": (
         lambda: cal.information_difference("qrels", ALL), "no judged document"),
     "plan qrels good.run poor.run blind.run --budget 100 -m nDCG@5": (
-        lambda: cal.plan_budget("qrels", ALL, 100, "nDCG@5"), "unjudged in the pilot"),
+        lambda: cal.planning.plan_budget("qrels", ALL, 100, "nDCG@5"), "unjudged in the pilot"),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
 }  # fmt: skip
 
@@ -134,13 +135,13 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "equivalence", "meta_evaluate", "fuse", "fusion_bound",
-     "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
-     "reproducibility", "read_scores", "evaluate", "bounds", "pool",
+    ["compare", "fuse", "fusion.fusion_bound",
+     "ric_study", "joint_ric", "information_difference", "preference_ric", "planning.plan_budget",
+     "stats.reproducibility", "read_scores", "evaluate", "bounds", "pool",
      ],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:
-    assert inspect.signature(getattr(cal, name)).parameters["warn"].default is True
+    assert inspect.signature(attrgetter(name)(cal)).parameters["warn"].default is True
 
 
 def test_no_warning_where_none_is_wanted() -> None:
@@ -149,7 +150,7 @@ def test_no_warning_where_none_is_wanted() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalipersWarning)
         found = cal.Experiment(known, runs, "AP", warn=False).ranges()
-        cal.meta_evaluate(known, runs, "AP", unmatched="warn", warn=False)
+        cal.Experiment(known, runs, "AP", unmatched="warn", warn=False).metaeval()
         cal.fuse(runs, warn=False)
         cal.joint_ric(known, runs, warn=False)
         scores = cal.evaluate(known, runs, "AP", missing="skip", unmatched="warn", warn=False)

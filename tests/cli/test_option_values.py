@@ -132,8 +132,8 @@ def evaluated(**given: Any) -> cal.Scores:
             )
         ),
         (lambda: evaluated(precision="half"), "precision"),
-        (lambda: cal.compare(SCORES, "tukey", seed=-1), "seed -1 is not a whole number from 0"),
-        (lambda: cal.compare(SCORES, "t", seed=1.5), "seed 1.5 is not a whole number from 0"),
+        (lambda: cal.compare(SCORES, test="tukey", seed=-1), "seed -1 is not a whole number from 0"),
+        (lambda: cal.compare(SCORES, test="t", seed=1.5), "seed 1.5 is not a whole number from 0"),
         (lambda: cal.compare(SCORES, samples="some"), "samples 'some' is neither a whole number"),
         (lambda: cal.compare(SCORES, effect="x"), "unknown effect size 'x'"),
         (lambda: cal.plan(SCORES, seed=LARGEST_SEED + 1), f"seed {LARGEST_SEED + 1} is not a whole number"),

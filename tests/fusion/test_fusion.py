@@ -311,7 +311,7 @@ def test_weights_that_floats_cannot_add_up_still_tie() -> None:
 
 
 def bound(grades: Any, runs: Any, kind: str) -> list[str]:
-    return list(cal.fusion_bound({"q": grades}, runs, kind).to_dict()["q"])
+    return list(cal.fusion.fusion_bound({"q": grades}, runs, kind).to_dict()["q"])
 
 
 def test_the_circle_of_the_specification() -> None:
@@ -361,7 +361,7 @@ def allowed_orders(documents: Sequence[str], edges: set[tuple[str, str]]) -> Ite
 def test_oracles_are_the_best_of_all_orders_that_keep_to_the_rule(kind: str, seed: int) -> None:
     runs = random_runs(seed, queries=2, runs=2 + seed % 4, documents=5 + seed % 3)
     grades = random_grades(seed, queries=2, documents=5 + seed % 3)
-    made = cal.fusion_bound(grades, runs, kind)
+    made = cal.fusion.fusion_bound(grades, runs, kind)
     assert made.exactness == "exact"
     assert made.exact_queries == 2
     for query, got in made.to_dict().items():
@@ -386,10 +386,10 @@ def test_a_look_ahead_is_never_worse_than_a_run_that_keeps_to_the_rule(
     """With a look-ahead of one set of documents: still allowed, at least as good as every run, at most exact."""
     runs = random_runs(seed, queries=3, runs=2 + seed % 4, documents=25)
     grades = random_grades(seed, queries=3, documents=25)
-    exact = {kind: cal.fusion_bound(grades, runs, kind) for kind in ("pareto", "majoritarian")}
+    exact = {kind: cal.fusion.fusion_bound(grades, runs, kind) for kind in ("pareto", "majoritarian")}
     monkeypatch.setattr("calipers.fusion.allowed_orders.LAYER", 1)
     for kind, best in exact.items():
-        made = cal.fusion_bound(grades, runs, kind)
+        made = cal.fusion.fusion_bound(grades, runs, kind)
         assert made.exactness == "look-ahead" or made.to_dict() == best.to_dict()
         for query, got in made.to_dict().items():
             edges = kept_above([run[query] for run in runs.values()], kind)
@@ -425,9 +425,9 @@ def test_bounds_dominate_every_fusion_in_ap(seed: int) -> None:
     runs = random_runs(seed, runs=2 + seed % 6, documents=40)
     grades = random_grades(seed, documents=40)
     names = ["AP", "nDCG", "RR", "Recall@10"]
-    ceiling = cal.evaluate(grades, cal.fusion_bound(grades, runs, "naive"), names, ties="best").values[:, 0]
+    ceiling = cal.evaluate(grades, cal.fusion.fusion_bound(grades, runs, "naive"), names, ties="best").values[:, 0]
     for other in ("pareto", "majoritarian"):
-        scores = cal.evaluate(grades, cal.fusion_bound(grades, runs, other), names).values[:, 0]
+        scores = cal.evaluate(grades, cal.fusion.fusion_bound(grades, runs, other), names).values[:, 0]
         assert (ceiling >= scores - 1e-12).all(), other
     for method in METHODS:
         scores = cal.evaluate(grades, cal.fuse(runs, method), names, ties="best").values[:, 0]
@@ -437,7 +437,7 @@ def test_bounds_dominate_every_fusion_in_ap(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_pareto_keeps_what_all_runs_agree_on(seed: int) -> None:
     runs = random_runs(seed, runs=3, documents=20)
-    got = cal.fusion_bound(random_grades(seed, documents=20), runs, "pareto").to_dict()
+    got = cal.fusion.fusion_bound(random_grades(seed, documents=20), runs, "pareto").to_dict()
     for query, scores in got.items():
         ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
         for one, other in combinations(scores, 2):
@@ -451,7 +451,7 @@ def test_unjudged_documents_count_as_grade_0_and_worse_grades_come_last() -> Non
 
 def test_queries_without_judgments_are_left_out_of_bounds() -> None:
     runs = {name: {**run, "other": {"x": 1.0}} for name, run in VECTOR.items()}
-    assert list(cal.fusion_bound({"q": {"a": 1}}, runs).to_dict()) == ["q"]
+    assert list(cal.fusion.fusion_bound({"q": {"a": 1}}, runs).to_dict()) == ["q"]
 
 
 # --- what goes in and out -----------------------------------------------------------------------------------
@@ -496,9 +496,9 @@ def test_long_lists() -> None:
     ends = fused(runs, "rrf")
     assert ends["d000000"] == ends["d069999"] == 1 / 61 + 1 / 70_060
     with pytest.raises(CalipersError, match="give a depth"):
-        cal.fusion_bound({"q": {"d000000": 1}}, runs, "pareto")
+        cal.fusion.fusion_bound({"q": {"d000000": 1}}, runs, "pareto")
     assert bound({"d000005": 1}, runs, "naive")[0] == "d000005"
-    shallow = cal.fusion_bound({"q": {"d000005": 1}}, runs, "pareto", depth=50).to_dict()["q"]
+    shallow = cal.fusion.fusion_bound({"q": {"d000005": 1}}, runs, "pareto", depth=50).to_dict()["q"]
     assert next(iter(shallow)) == "d000005"
 
 
@@ -545,9 +545,9 @@ def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: cal.fuse({"x": {"q": {"a": float("nan")}}, "y": {"q": {"a": 1}}}), "finite"),
         (lambda: cal.fuse({"x": {"q": {"a": 1e308, "b": -1e308}}, "y": {"q": {"a": 1}}}), "too large"),
         (lambda: cal.fuse([np.ones(3), np.ones(3)]), "no documents of its own"),
-        (lambda: cal.fusion_bound({"q": {"a": 1}}, VECTOR, "best"), "unknown bound 'best'"),
-        (lambda: cal.fusion_bound({"r": {"a": 1}}, VECTOR), "no query in common"),
-        (lambda: cal.fusion_bound({"q": {"1": {"a": 1}}}, VECTOR), "by subtopic"),
+        (lambda: cal.fusion.fusion_bound({"q": {"a": 1}}, VECTOR, "best"), "unknown bound 'best'"),
+        (lambda: cal.fusion.fusion_bound({"r": {"a": 1}}, VECTOR), "no query in common"),
+        (lambda: cal.fusion.fusion_bound({"q": {"1": {"a": 1}}}, VECTOR), "by subtopic"),
     ],
 )
 def test_bad_input(call: Callable[[], Any], words: str) -> None:
@@ -619,7 +619,7 @@ def test_fused_runs_of_trec_covid_beat_most_of_what_they_are_made_of(data: Path)
     chosen = sorted((folder / "runs").iterdir())[::14]
     runs = cal.read_runs(chosen)
     made = [cal.fuse(runs, method, name=method) for method in ("combmnz", "rrf")]
-    ceiling = cal.fusion_bound(folder / "qrels-rnd1.txt", runs, "naive")
+    ceiling = cal.fusion.fusion_bound(folder / "qrels-rnd1.txt", runs, "naive")
     ap = cal.evaluate(folder / "qrels-rnd1.txt", [*runs, *made, ceiling], "AP").values[0].mean(axis=1)
     assert (ap[-3:-1] > np.median(ap[:-3])).all()
     assert ap[-1] > ap[:-1].max()
@@ -659,7 +659,7 @@ def test_fusions_agree_with_ranx(require: Any) -> None:
 def test_the_published_sort_is_one_call(kind: str, votes: str) -> None:
     """Under each way to count votes: neighbours of the sorted list respect the rule, or are in order of grade."""
     runs, grades = random_runs(3, runs=4, documents=20), random_grades(3, documents=20)
-    made = cal.fusion_bound(grades, runs, kind, by="sort", votes=votes)
+    made = cal.fusion.fusion_bound(grades, runs, kind, by="sort", votes=votes)
     assert made.exactness == "sorted"
     ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
     assert made.to_dict() == fused_run(ballots, sorted_score(ballots, kind, votes=votes), kind).to_dict()
@@ -676,10 +676,12 @@ def test_the_published_sort_is_one_call(kind: str, votes: str) -> None:
 def test_votes_are_for_the_sort() -> None:
     runs, grades = random_runs(3, runs=3, documents=8), random_grades(3, documents=8)
     with pytest.raises(CalipersError, match="votes=cast is for by=sort"):
-        cal.fusion_bound(grades, runs, "pareto", votes="cast")
+        cal.fusion.fusion_bound(grades, runs, "pareto", votes="cast")
     with pytest.raises(CalipersError, match="unknown by 'quick'"):
-        cal.fusion_bound(grades, runs, "pareto", by="quick")
-    naive = [list(cal.fusion_bound(grades, runs, "naive", by=by).to_dict().values()) for by in ("search", "sort")]
+        cal.fusion.fusion_bound(grades, runs, "pareto", by="quick")
+    naive = [
+        list(cal.fusion.fusion_bound(grades, runs, "naive", by=by).to_dict().values()) for by in ("search", "sort")
+    ]
     assert naive[0] == naive[1], "without a rule there is nothing to sort by but grades"
 
 
@@ -693,7 +695,7 @@ def test_the_published_sort_as_a_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(root, [*ask, "--by", "sort", "--votes", "half", "-o", str(tmp_path / "out.run")])
     assert done.exit_code == 0, done.stderr
     assert "that is no order" in done.stderr
-    wanted = cal.fusion_bound(grades, runs, "majoritarian", by="sort", votes="half").to_dict()
+    wanted = cal.fusion.fusion_bound(grades, runs, "majoritarian", by="sort", votes="half").to_dict()
     written = cal.read_run(tmp_path / "out.run").to_dict()
     assert {query: list(each) for query, each in written.items()} == {
         query: list(each) for query, each in wanted.items()

@@ -322,10 +322,10 @@ def test_effects_are_those_of_evaluating_under_either(collection: Path) -> None:
         m = scores["human"].measures.index(str(row[1]))
         ours, theirs = (scores[name].values[m].mean(axis=1) for name in ("human", "llm-b"))
         for column, kind in (("tau", "tau-b"), ("tau_ap", "tau_AP"), ("rho", "spearman")):
-            assert cells[column] == pytest.approx(cal.rank_correlation(ours, theirs, kind))
+            assert cells[column] == pytest.approx(cal.stats.rank_correlation(ours, theirs, kind))
         names = scores["human"].systems
         assert cells["rbo"] == pytest.approx(
-            cal.rbo(dict(zip(names, ours, strict=True)), dict(zip(names, theirs, strict=True))).value
+            cal.stats.rbo(dict(zip(names, ours, strict=True)), dict(zip(names, theirs, strict=True))).value
         )
         four = {"agree": 0, "conflict": 0, "missed": 0, "false": 0}
         for p in range(len(tested["human"].a)):
@@ -352,7 +352,7 @@ def test_only_queries_of_both_count_and_conflicts_are_found() -> None:
     }
     runs["up"]["q4"] = {"b": 1.0, "c": 2.0}  # so that the differences vary
     (row,) = cal.Experiment(human, runs, "P@1").judges({"j": judge}, alpha=0.4).effects().rows
-    assert row[2:6] == (-1.0, -1.0, -1.0, cal.rbo(["up", "down"], ["down", "up"]).value)
+    assert row[2:6] == (-1.0, -1.0, -1.0, cal.stats.rbo(["up", "down"], ["down", "up"]).value)
     assert row[6:] == (1, "up", 0, 1, 0, 0)
     assert largest_drop(np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0])) == (0, None)
 

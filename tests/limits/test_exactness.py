@@ -320,7 +320,8 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
     assert "exactness" not in rows[0]
     rows = json.loads(run("bounds", "qrels.txt", "-m", "infAP", "--format", "json").stdout)
     assert rows[0]["exactness"] == {"ideal": "sorted", "expected": "sampled", "worst": "sorted"}
-    rows = json.loads(run("compare", "qrels.txt", "one.run", "two.run", "-m", "Z(ERR)", "--format", "json").stdout)
+    found = json.loads(run("compare", "qrels.txt", "one.run", "two.run", "-m", "Z(ERR)", "--format", "json").stdout)
+    rows = found["tables"]["pairs"]
     assert rows[0]["exactness"] == "sampled"
 
 
@@ -337,4 +338,4 @@ def test_oracles_of_fusion_that_are_no_bounds_say_so(files: Path, oracle: str, i
     done = run("fuse", "one.run", "two.run", "--bound", oracle, "--qrels", "qrels.txt")
     assert ("no bound" in done.stderr) != is_bound
     assert done.stdout.splitlines()[-1].split()[1] == "Q0"
-    assert cal.fusion_bound("qrels.txt", ["one.run", "two.run"], oracle).exactness == "exact"  # few documents
+    assert cal.fusion.fusion_bound("qrels.txt", ["one.run", "two.run"], oracle).exactness == "exact"  # few documents

@@ -14,7 +14,7 @@ from calipers.limits.query_types import query_types
 from calipers.measures.parameters import REQUIRED
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import declared
-from calipers.metaevaluation.measure_study import Choices, meta_evaluate
+from calipers.metaevaluation.measure_study import MetaEvaluationOptions
 from calipers.text import AnswerJudgments, Document, TextCollection
 from calipers.text.answer_retrieval import retrieval_scores
 
@@ -91,7 +91,7 @@ def lists(systems: int, seed: int) -> dict[str, dict[str, dict[str, float]]]:
 def test_the_judged_documents_are_the_default_everywhere() -> None:
     assert DEFAULT_POPULATION == "pool"
     assert all(cal.parse(f"{outer}(AP)").parameters["population"] == DEFAULT_POPULATION for outer in NORMALISATIONS)
-    assert Choices().population == DEFAULT_POPULATION
+    assert MetaEvaluationOptions().population == DEFAULT_POPULATION
     assert cal.bounds({"q": {"a": 1, "b": 0}}, "AP").population == DEFAULT_POPULATION
 
 
@@ -190,8 +190,8 @@ def says_what_to_do(message: str) -> bool:
         lambda: cal.evaluate(POSITIVES, PERFECT, "V2(nDCG@10)"),
         lambda: cal.bounds(POSITIVES, "nDCG@10 AP"),
         lambda: query_types(cal.evaluate(POSITIVES, PERFECT, "nDCG@10"), cal.bounds(POSITIVES, "nDCG@10")),
-        lambda: meta_evaluate(POSITIVES, {"one": PERFECT, "two": PERFECT}, "nDCG@10", ["all", "hard"]),
-        lambda: meta_evaluate(POSITIVES, {"one": PERFECT, "two": PERFECT}, "V2(nDCG@10)"),
+        lambda: cal.Experiment(POSITIVES, {"one": PERFECT, "two": PERFECT}, "nDCG@10").metaeval(sets=["all", "hard"]),
+        lambda: cal.Experiment(POSITIVES, {"one": PERFECT, "two": PERFECT}, "V2(nDCG@10)").metaeval(),
     ],
 )
 def test_pools_of_one_grade_have_no_expected_scores(ask: object) -> None:
@@ -207,8 +207,8 @@ def test_other_populations_work_on_judgments_of_relevant_documents_only() -> Non
         assert -1 < cal.evaluate(POSITIVES, run, f"V2(AP, population={population})").values.min() < 1
         assert (cal.bounds(POSITIVES, "AP", population=population, runs=run).expected["AP"] < 1).all()
     systems = {"one": run, "two": PERFECT}
-    found = meta_evaluate(POSITIVES, systems, "AP", ["all", "ideal"], Choices(population="collection(100)"))
-    assert found.sizes["ideal"] == (1,)
+    found = cal.Experiment(POSITIVES, systems, "AP").metaeval(sets=["all", "ideal"], population="collection(100)")
+    assert [len(view.queries) for view in found.views["ideal"]] == [1]
 
 
 def test_queries_of_one_grade_do_not_matter_while_they_are_few() -> None:

@@ -19,7 +19,7 @@ from calipers.errors import CalipersError
 from calipers.metaevaluation.consistency import split_half_swap_rate, stability, swap_rate
 from calipers.metaevaluation.distance import percentage_absolute_difference, percentage_absolute_increase
 from calipers.metaevaluation.families import confronted, families
-from calipers.metaevaluation.measure_study import TABLES, Choices, MetaEvaluation, meta_evaluate
+from calipers.metaevaluation.measure_study import TABLES, MetaEvaluation, metaeval
 from calipers.metaevaluation.power import conflicts, discriminative_power
 from calipers.metaevaluation.query_sets import broad_and_focused, by_difference, document_halves, set_size
 from calipers.stats.correlation import kendall_a
@@ -210,7 +210,7 @@ def test_halves_of_the_documents(collection: tuple[Any, Any], form: str) -> None
     left, right = (halves[name].chosen for name in ("left", "right"))
     assert (left ^ right).all()
     assert np.bincount(judgments.pool.query[left]).tolist() == [6] * 20
-    meta = meta_evaluate(judgments, systems, "nDCG@5", ("left", "right"))
+    meta = metaeval(cal.Experiment(judgments, systems, "nDCG@5"), sets=("left", "right"))
     names = [(q, d) for q, grades in qrels.items() for d in grades]
     for name, chosen in (("left", left), ("right", right)):
         kept = {pair for pair, is_in in zip(names, chosen, strict=True) if is_in}
@@ -227,7 +227,8 @@ def test_halves_of_the_documents(collection: tuple[Any, Any], form: str) -> None
 
 @pytest.fixture(scope="module")
 def meta(collection: tuple[Any, Any]) -> MetaEvaluation:
-    return meta_evaluate(*collection, MEASURES, ("all", "uninformative", "ideal", "left", "right"), Choices(size=8))
+    sets = ("all", "uninformative", "ideal", "left", "right")
+    return metaeval(cal.Experiment(*collection, MEASURES), sets=sets, set_size=8)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -241,13 +242,13 @@ def test_tables_say_what_their_parts_say(meta: MetaEvaluation, collection: tuple
     scores = cal.evaluate(*collection, MEASURES)
     averages = np.array([np.nanmean(scores.values[i : i + 2], axis=(0, 2)) for i in (0, 2, 4)])
     assert meta.averages["all"] == pytest.approx(averages)
-    assert meta.pad_table()["V2(nDCG)", "all"] == pytest.approx(percentage_absolute_difference(averages[2]))
+    assert meta.table("pad")["V2(nDCG)", "all"] == pytest.approx(percentage_absolute_difference(averages[2]))
     power = discriminative_power(scores)
-    assert meta.power_table()["V1(nDCG)", "all share"] == power["V1(nDCG)"]
+    assert meta.table("power")["V1(nDCG)", "all share"] == power["V1(nDCG)"]
     ideal = meta.views["ideal"][0]
     assert len(ideal.queries) == 8
     assert ideal["nDCG@5"].tolist() == scores["nDCG@5"][:, [scores.queries.index(q) for q in ideal.queries]].tolist()
-    swaps = meta.swaps_table()
+    swaps = meta.table("swaps")
     assert swaps["nDCG", "uninformative / ideal"] == swap_rate(
         meta.averages["uninformative"][0], meta.averages["ideal"][0]
     )
@@ -257,7 +258,7 @@ def test_tables_say_what_their_parts_say(meta: MetaEvaluation, collection: tuple
 def test_the_base_decides_the_sets_even_where_it_is_not_asked_for(
     collection: tuple[Any, Any], meta: MetaEvaluation
 ) -> None:
-    alone = meta_evaluate(*collection, MEASURES[2:4], ("ideal",), Choices(size=8))
+    alone = metaeval(cal.Experiment(*collection, MEASURES[2:4]), sets="ideal", set_size=8)
     assert [f.name for f in alone.families] == ["V1(nDCG)"]
     assert alone.views["ideal"][0].queries == meta.views["ideal"][1].queries
 
@@ -265,14 +266,21 @@ def test_the_base_decides_the_sets_even_where_it_is_not_asked_for(
 def test_scores_that_are_there_already() -> None:
     random = np.random.default_rng(5)
     scores = cal.as_scores(random.random((2, 4, 10)), measure=["ap", "rr"])
-    found = MetaEvaluation.of_scores(scores, {"first": ["1", "2", "3"]})
-    assert found.sizes == {"all": (10, 10), "first": (3, 3)}
+    found = cal.metaeval(scores, sets={"first": ["1", "2", "3"]})
+    assert found.notes == ("set all: 10 of 10 queries", "set first: 3 of 10 queries")
     with pytest.raises(CalipersError, match="has the query '11'"):
-        MetaEvaluation.of_scores(scores, {"x": ["11"]})
+        cal.metaeval(scores, sets={"x": ["11"]})
     with pytest.raises(CalipersError, match="only one system"):
-        MetaEvaluation.of_scores(cal.as_scores([[0.1, 0.2]]))
+        cal.metaeval(cal.as_scores([[0.1, 0.2]]))
     with pytest.raises(CalipersError, match="unknown set 'x'"):
-        meta_evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP", ["x"])
+        cal.Experiment({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP").metaeval(sets=["x"])
+    with pytest.raises(CalipersError, match="scores have no sets but all"):
+        cal.metaeval(scores, sets="hard")
+    with pytest.raises(CalipersError, match="sets of your own are for scores"):
+        cal.Experiment({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP").metaeval(sets={"x": ["q"]})
+    for options in ({"pad": "x"}, {"correlation": "x"}, {"alpha": 2}, {"seed": -1}):
+        with pytest.raises(CalipersError):
+            cal.metaeval(scores, **options)
 
 
 # -- commands --------------------------------------------------------------------------------------------------------
@@ -304,7 +312,10 @@ def test_the_metaeval_command(files: Path) -> None:
     inputs = (files / "qrels.txt", files / "runs")
     done = run("metaeval", *inputs, "-m", " ".join(MEASURES), "--sets", "all,uninformative,ideal", "--format", "json")
     assert done.exception is None, done.exception
-    tables = json.loads(done.stdout)
+    found = json.loads(done.stdout)
+    assert list(found) == ["title", "summary", "notes", "tables"]
+    assert "most systems apart" in found["summary"]
+    tables = found["tables"]
     assert list(tables) == ["scores", "tau", "conflicts", "power", "pad", "swaps"]
     assert len(tables["scores"]) == 3 * 5
     again = run("metaeval", files / "qrels.txt", files / "runs", "-m", "AP", "--table", "power", "--format", "csv",
@@ -320,7 +331,7 @@ def test_metaeval_of_matrices_into_a_folder(files: Path, tmp_path: Path) -> None
     )
     assert done.exception is None, done.exception
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["curve-all.csv", "power.csv", "stability.csv"]
-    assert "has no sets but all" in str(run("metaeval", files / "ap.csv", "--sets", "ideal").exception)
+    assert "scores have no sets but all" in str(run("metaeval", files / "ap.csv", "--sets", "ideal").exception)
     second = run(
         "metaeval", files / "ap.csv", "--other-judgments", files / "qrels.txt", "--other-system", files / "runs"
     )
@@ -391,17 +402,18 @@ def test_discriminative_power_of_ap_on_trec_8(data: Path) -> None:
 @pytest.mark.data
 def test_metaeval_on_trec_covid(data: Path) -> None:
     folder = data / "trec/covid-round1"
-    found = meta_evaluate(
-        folder / "qrels-rnd1.txt", folder / "runs", "nDCG@{10,20} V2(nDCG@{10,20})", ("all", "uninformative", "ideal")
-    )
-    assert found.power_table()["nDCG", "tests"] == 2 * 10_153
+    experiment = cal.Experiment(folder / "qrels-rnd1.txt", folder / "runs", "nDCG@{10,20} V2(nDCG@{10,20})")
+    found = experiment.metaeval(sets=("all", "uninformative", "ideal"))
+    assert found.table("power")["nDCG", "tests"] == 2 * 10_153
     assert 0.6 < found.power()["nDCG"] < 0.8
-    assert found.tau_table().rows[0][2] > 0.9
+    assert found.table("tau").rows[0][2] > 0.9
     assert found.compared["all"] is not None
 
 
 def test_the_answer_where_nothing_is_told_apart() -> None:
     same = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}}
     other = {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 2.0, "b": 1.0}}
-    found = cal.meta_evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"x": same, "y": other}, "AP RR", warn=False)
-    assert found.answers()[0].startswith("no measure tells any two systems apart: 0.0% of the pairs differ")
+    given = cal.Experiment({"1": {"a": 1}, "2": {"a": 1}}, {"x": same, "y": other}, "AP RR", warn=False)
+    assert (
+        given.metaeval().conclusions()[0].startswith("no measure tells any two systems apart: 0.0% of the pairs differ")
+    )

@@ -96,7 +96,7 @@ def test_extreme_effects_have_a_power() -> None:
 def test_the_columns_and_what_they_mean(require: Require) -> None:
     peer = require.module("statsmodels.stats.power").TTestPower()
     scores = pilot()
-    table = cal.plan(scores, 0.05).table()
+    table = cal.plan(scores, difference=0.05).table()
     assert table.to_csv().splitlines()[0] == "measure,difference,sd,power,alpha,pairs,queries,detectable"
     assert [row[0] for row in table.rows] == ["AP", "RR"]
     for m, row in enumerate(csv.DictReader(io.StringIO(table.to_csv()))):
@@ -110,7 +110,7 @@ def test_the_columns_and_what_they_mean(require: Require) -> None:
 
 def test_all_pairs_share_alpha(require: Require) -> None:
     peer = require.module("statsmodels.stats.power").TTestPower()
-    found = cal.plan(pilot(), 0.05, pairs="all", power=0.9, alpha=0.1)
+    found = cal.plan(pilot(), difference=0.05, pairs="all", power=0.9, alpha=0.1)
     assert found.pairs == 10
     assert found.alpha == 0.1
     assert found.queries[0] == math.ceil(peer.solve_power(0.05 / found.sd[0], power=0.9, alpha=0.01))
@@ -129,10 +129,10 @@ def test_two_systems_undefined_scores_and_equal_ones() -> None:
     values = scores.values.copy()
     values[0, 0, :5] = np.nan
     holed = cal.as_scores(values[0], measure="AP")
-    found = cal.plan(holed, 0.05)
+    found = cal.plan(holed, difference=0.05)
     assert found.sd[0] == pytest.approx(np.std((values[0, 0] - values[0, 1])[5:], ddof=1))
     assert found.at_hand == (25,)
-    same = cal.plan(cal.as_scores([[0.1, 0.2, 0.3]] * 2), 0.05)
+    same = cal.plan(cal.as_scores([[0.1, 0.2, 0.3]] * 2), difference=0.05)
     assert (same.sd, same.queries, same.detectable) == ((0.0,), (2,), (0.0,))
 
 
@@ -148,7 +148,8 @@ def test_the_deviation_of_each_design() -> None:
 def test_the_upper_limit_covers_the_true_deviation_as_often_as_it_says() -> None:
     random = np.random.default_rng(8)
     limits = [
-        cal.plan(cal.as_scores(random.normal(0, 1, (2, 12))), 0.5, upper=0.8).sd[0] >= math.sqrt(2) for _ in range(800)
+        cal.plan(cal.as_scores(random.normal(0, 1, (2, 12))), difference=0.5, upper=0.8).sd[0] >= math.sqrt(2)
+        for _ in range(800)
     ]
     assert np.mean(limits) == pytest.approx(0.8, abs=0.045)
 
@@ -157,11 +158,11 @@ def test_the_upper_limit_covers_the_true_deviation_as_often_as_it_says() -> None
 def test_simulated_designs_agree_with_the_t_test_on_normal_differences(design: str) -> None:
     random = np.random.default_rng(5)
     scores = cal.as_scores(random.normal(0, 0.1, (6, 200)))
-    closed, found = cal.plan(scores, 0.06), cal.plan(scores, 0.06, design=design)
+    closed, found = cal.plan(scores, difference=0.06), cal.plan(scores, difference=0.06, design=design)
     assert abs(found.queries[0] - closed.queries[0]) <= 3 * found.queries_error[0] + 2
     assert found.detectable[0] == pytest.approx(closed.detectable[0], abs=3 * found.detectable_error[0])
     assert 0 < found.queries_error[0] < 0.1 * found.queries[0]
-    again = cal.plan(scores, 0.06, design=design)
+    again = cal.plan(scores, difference=0.06, design=design)
     assert (again.queries, again.detectable) == (found.queries, found.detectable)
     assert found.table().notes
 
@@ -215,7 +216,7 @@ def test_the_power_of_subsamples_is_that_of_the_t_test() -> None:
 
 def test_a_budget_is_spent_on_queries_and_depth() -> None:
     simulation = simulate(topics=30, systems=6, pool=60, retrieved=50, seed=6)
-    found = cal.plan_budget(simulation.qrels, simulation.runs, 900, "nDCG@{5,20} AP")
+    found = cal.planning.plan_budget(simulation.qrels, simulation.runs, 900, "nDCG@{5,20} AP")
     table = found.table()
     assert table.columns == ("measure", "depth", "queries", "judgments", "power", "low", "high", "frontier")
     assert {(row[0], row[1]) for row in table.rows} == set(itertools.product(("nDCG@5", "nDCG@20", "AP"), (5, 20)))
@@ -232,7 +233,7 @@ def test_a_budget_is_spent_on_queries_and_depth() -> None:
         for query, of in simulation.qrels.items()
     }
     at_depth = cal.evaluate(qrels, simulation.runs, "nDCG@20")
-    shallow = cal.plan_budget(simulation.qrels, simulation.runs, 900, "nDCG@20", depths=[5], difference=0.1)
+    shallow = cal.planning.plan_budget(simulation.qrels, simulation.runs, 900, "nDCG@20", depths=[5], difference=0.1)
     pairs = np.triu_indices(6, 1)
     sd = Differences.of(at_depth.values[0], *pairs).deviation
     expected = np.mean([power_t(0.1 / each, int(shallow.queries[-1]), 0.05) for each in sd])
@@ -250,9 +251,9 @@ def _best_rank(runs: dict[str, dict[str, dict[str, float]]], query: str, documen
 def test_budgets_that_buy_nothing() -> None:
     simulation = simulate(topics=5, systems=3, pool=20, retrieved=20, seed=6)
     with pytest.raises(CalipersError, match="less than two queries cost"):
-        cal.plan_budget(simulation.qrels, simulation.runs, 3, "nDCG@10")
+        cal.planning.plan_budget(simulation.qrels, simulation.runs, 3, "nDCG@10")
     with pytest.raises(CalipersError, match="only one run"):
-        cal.plan_budget(simulation.qrels, dict(list(simulation.runs.items())[:1]), 100, "nDCG@10")
+        cal.planning.plan_budget(simulation.qrels, dict(list(simulation.runs.items())[:1]), 100, "nDCG@10")
     assert MOST_PAIRS >= 100
 
 
@@ -282,7 +283,7 @@ def test_one_run_a_system_is_the_paired_t_test() -> None:
     scores = cal.as_scores(
         np.array([values[0, 0], values[1, 0], *values[2]]), systems=["a", "b", "c-seed1", "c-seed2"], measure="AP"
     )
-    found = cal.repeated_runs(scores, "{system}-seed{repeat}", correction=None)
+    found = cal.planning.repeated_runs(scores, repeats="{system}-seed{repeat}", correction=None)
     assert found.systems == ("a", "b", "c")
     assert found.repeats == (1, 1, 2)
     expected = stats.ttest_rel(values[0, 0], values[1, 0])
@@ -293,7 +294,7 @@ def test_one_run_a_system_is_the_paired_t_test() -> None:
 
 def test_the_test_of_balanced_repeats_is_that_of_the_mean_squares() -> None:
     values = repeated(systems=2)
-    found = cal.repeated_runs(named(values), "{system}-seed{repeat}")
+    found = cal.planning.repeated_runs(named(values), repeats="{system}-seed{repeat}")
     s, r, q = values.shape
     cell, run, system = values.mean(axis=1), values.mean(axis=2), values.mean(axis=(1, 2))
     query, whole = values.mean(axis=(0, 1)), values.mean()
@@ -351,7 +352,7 @@ def test_what_to_buy() -> None:
     luck = repeated(queries=30) + random.normal(0, 0.3, (3, 4, 1))
     taste = repeated(queries=30) + random.normal(0, 0.5, (3, 1, 30))
     for values, wanted in ((luck, "repeats"), (taste, "queries")):
-        table = cal.repeated_runs(named(values), "{system}-seed{repeat}").variance()
+        table = cal.planning.repeated_runs(named(values), repeats="{system}-seed{repeat}").variance()
         row = dict(zip(table.columns, table.rows[0], strict=True))
         assert row["buy"] == wanted
         assert row["error"] > max(row["error_2x_queries"], row["error_2x_repeats"])
@@ -374,7 +375,7 @@ def test_patterns_and_tables_of_repeats(tmp_path: Path) -> None:
     table.write_text("run,system,repeat\nbert-s1,bert,1\nbert-s2,bert,2\n")
     assert read_repeats(table, runs=runs) == expected
     scores = cal.as_scores(np.random.default_rng(1).random((3, 5)), systems=runs)
-    assert cal.repeated_runs(scores, str(table)).repeats == (2, 1)
+    assert cal.planning.repeated_runs(scores, repeats=str(table)).repeats == (2, 1)
     for pattern, message in (("x*", "no system has more"), ("(", "not a regular"), ("bert", "does not say where")):
         with pytest.raises(CalipersError, match=message):
             groups_by_pattern(runs, pattern)
@@ -442,8 +443,8 @@ def test_plan_on_the_command_line(
 def test_pictures_of_plans(require: Require, tmp_path: Path) -> None:
     require.module("altair")
     simulation = simulate(topics=12, systems=4, pool=30, retrieved=30, seed=9)
-    plan = cal.plan(cal.evaluate(simulation.qrels, simulation.runs, ["nDCG@10", "AP"]), 0.1)
-    budget = cal.plan_budget(simulation.qrels, simulation.runs, 400, "nDCG@{5,10}")
+    plan = cal.plan(cal.evaluate(simulation.qrels, simulation.runs, ["nDCG@10", "AP"]), difference=0.1)
+    budget = cal.planning.plan_budget(simulation.qrels, simulation.runs, 400, "nDCG@{5,10}")
     for chart in (cal.plot.power_curves(plan), cal.plot.budget_frontier(budget)):
         assert chart.to_dict()["layer"]
         cal.plot.save(chart, str(tmp_path / "chart.svg"))
@@ -460,7 +461,7 @@ def test_planning_with_trec_8(data: Path, require: Require) -> None:
     peer = require.module("statsmodels.stats.power").TTestPower()
     path = data / "scores/adhoc8_ap.csv"
     matrix = np.genfromtxt(path, delimiter=",", skip_header=1)
-    found = cal.plan(cal.read_scores(path), 0.05, pairs="all")
+    found = cal.plan(cal.read_scores(path), difference=0.05, pairs="all")
     matrix = matrix[:, ~np.isnan(matrix).any(axis=0)][:, -len(cal.read_scores(path).systems) :]
     sd = math.sqrt(np.mean([np.var(x - y, ddof=1) for x, y in itertools.combinations(matrix.T, 2)]))
     assert found.sd[0] == pytest.approx(sd, rel=1e-9)
@@ -473,7 +474,7 @@ def test_planning_with_trec_8(data: Path, require: Require) -> None:
     assert below < 0.8 <= enough
     folder = data / "trec/covid-round1"
     runs = [folder / f"runs/{name}.xz" for name in ("crowd1", "crowd2", "bm25t5", "baseline", "bm25_baseline")]
-    budget = cal.plan_budget(folder / "qrels-rnd1.txt", runs, 2000, "nDCG@{5,10}")
+    budget = cal.planning.plan_budget(folder / "qrels-rnd1.txt", runs, 2000, "nDCG@{5,10}")
     assert budget.judged[5] > budget.judged[10] > 0.8
     assert (budget.judgments <= 2000).all()
 

@@ -42,13 +42,13 @@ def charts() -> dict[str, Any]:
         "unjudged": plot.unjudged(scores),
         "query_map": plot.query_map(types, "AP"),
         "expected_histogram": plot.expected_histogram(bounds, "AP"),
-        "significance_curves": plot.significance_curves(cal.discriminative_power(scores)),
+        "significance_curves": plot.significance_curves(cal.metaevaluation.discriminative_power(scores)),
         "tool_causes": plot.tool_causes(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "tool_scores": plot.tool_scores(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "dendrogram": plot.dendrogram(difference),
         "heat_map": plot.heat_map(difference),
-        "power_curves": plot.power_curves(cal.plan(scores, 0.1)),
-        "budget_frontier": plot.budget_frontier(cal.plan_budget(qrels, runs, 60, "nDCG@{2,5}")),
+        "power_curves": plot.power_curves(cal.plan(scores, difference=0.1)),
+        "budget_frontier": plot.budget_frontier(cal.planning.plan_budget(qrels, runs, 60, "nDCG@{2,5}")),
         "difference_scatter": plot.difference_scatter(difference),
         "user_models": plot.user_models([cal.user_model(name, [0, 1, 0]) for name in ("RBP", "INST")]),
     }
@@ -79,8 +79,8 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
     compared, to_baseline = cal.compare(scores), cal.compare(scores, baseline=old)
     audit, power, plan = (
         cal.Experiment(qrels, runs, "nDCG@10").audit(),
-        cal.discriminative_power(scores),
-        cal.plan(scores, 0.1),
+        cal.metaevaluation.discriminative_power(scores),
+        cal.plan(scores, difference=0.1),
     )
     ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()
     history = cal.History(tuple(

@@ -414,7 +414,7 @@ def charts_of_odd_names() -> dict[str, Any]:
         "unjudged": plot.unjudged(scores),
         "query_map": plot.query_map(cal.query_types(scores.of_measures(["AP"]), bounds), "AP"),
         "expected_histogram": plot.expected_histogram(bounds, "AP"),
-        "significance_curves": plot.significance_curves(cal.discriminative_power(scores)),
+        "significance_curves": plot.significance_curves(cal.metaevaluation.discriminative_power(scores)),
         "tool_causes": plot.tool_causes(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "stacked": plot.stacked(plot.dendrogram(difference), plot.heat_map(difference)),
         "difference_scatter": plot.difference_scatter(difference),

@@ -213,7 +213,7 @@ def test_the_verdict_names_the_leader_the_figures_and_the_next_step(tmp_path: Pa
     )
     assert f"{lead:+.4f} difference from fair (95% interval {low:+.4f} to {high:+.4f}, adjusted p {p:.4f})" in said
     gain = scores["RR"][0] - scores["RR"][1]
-    needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), lead).queries[0]
+    needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), difference=lead).queries[0]
     assert f"{needed} queries needed to detect a true difference of this size (power 0.8)" in said
     assert "unjudged" not in said, "every document is judged"
     assert f"What to do next Evaluate on more queries. About {needed} detect" in said
@@ -338,7 +338,7 @@ def test_pairs_that_depend_on_one_query_are_one_table(simulated: Any, tmp_path: 
     write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10 AP RR P@5", sections=["differs"])
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     scores = cal.evaluate(simulated.qrels, simulated.runs, "nDCG@10 AP RR P@5", warn=False)
-    rows = cal.influence(scores, cal.compare(scores, warn=False)).rows
+    rows = cal.stats.influence(scores, cal.compare(scores, warn=False)).rows
     assert rows
     table = re.search(r'data-grid="influence".*?</table>', text, re.DOTALL)
     assert table is not None

@@ -52,11 +52,11 @@ def test_the_study_on_a_simulated_collection() -> None:
         ric = cal.evaluate(made.qrels, cal.fuse(runs, name), "RIC", empty="skip").values
         assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
     for name in BOUNDS:
-        ric = cal.evaluate(made.qrels, cal.fusion_bound(made.qrels, runs, name), "RIC", empty="skip").values
+        ric = cal.evaluate(made.qrels, cal.fusion.fusion_bound(made.qrels, runs, name), "RIC", empty="skip").values
         assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
     rmse = np.sqrt(np.mean((study.joint - study.ric["naive"]) ** 2))
     assert table["naive", "RMSE"] == pytest.approx(rmse)
-    tau = cal.rank_correlation(study.joint, study.ric["combmnz"], "tau-b")
+    tau = cal.stats.rank_correlation(study.joint, study.ric["combmnz"], "tau-b")
     assert table["combmnz", "tau"] == pytest.approx(tau)
     again = fusion_study(made.qrels, made.runs, samples=6, size=3, draws=3)
     assert again.per_sample().rows == study.per_sample().rows
@@ -100,7 +100,7 @@ def test_correlations_of_ric() -> None:
     ric, ap = study.mean("RIC"), study.mean("AP")
     best = np.argsort(-ap, kind="stable")[:5]
     wanted = [
-        cal.rank_correlation(ric[some], ap[some], kind)
+        cal.stats.rank_correlation(ric[some], ap[some], kind)
         for some in (slice(None), best)
         for kind in ("tau-b", "spearman")
     ]

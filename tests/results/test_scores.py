@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,3 +97,13 @@ def test_joined_scores_say_that_they_were_made_in_different_ways() -> None:
     assert [repr(each) for each in joined.definitions] == ["RR"]
     again = cal.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, runs[1], "RR", ties="best", warn=False)
     assert cal.concat([made[0], again]).notes == ("the scores were made with different judgments",)
+
+
+@pytest.mark.parametrize("question", [cal.compare, cal.plan, cal.metaeval])
+def test_questions_about_scores_ask_to_evaluate_first(question: Any) -> None:
+    qrels, run = {"q1": {"a": 1}}, {"q1": {"a": 1}}
+    for given in ((qrels, run), (qrels, run, "AP"), (qrels,), ([qrels],), (cal.Judgments.from_dict(qrels),), (None,)):
+        with pytest.raises(cal.CalipersError, match="evaluate first"):
+            question(*given)
+    with pytest.raises(cal.CalipersError, match="read_scores"):
+        question("scores.csv")

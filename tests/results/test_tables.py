@@ -22,7 +22,7 @@ import calipers as cal
 from calipers import progress
 from calipers.errors import CalipersError
 from calipers.results.tables import Table
-from calipers.stats.significance_marks import MOST, marked, with_p
+from calipers.stats.significance_marks import MOST, mark_significance, means_with_p
 
 NEW = [0.9, 0.8, 0.7, 0.85, 0.75]
 OLD = [0.5, 0.41, 0.3, 0.44, 0.36]
@@ -99,7 +99,7 @@ def test_latex_never_lets_a_special_character_through(text: str) -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no LaTeX here")
 def test_latex_compiles(tmp_path: Path) -> None:
-    text = marked(scores(**{"a_b": NEW, "[c]": OLD})).to_latex()
+    text = mark_significance(scores(**{"a_b": NEW, "[c]": OLD})).to_latex()
     document = rf"\documentclass{{article}}\usepackage{{booktabs}}\begin{{document}}{text}\end{{document}}"
     (tmp_path / "t.tex").write_text(document)
     subprocess.run(["pdflatex", "-halt-on-error", "t.tex"], cwd=tmp_path, check=True, capture_output=True)
@@ -128,7 +128,7 @@ def test_markdown_escapes_bars_lines_and_tags() -> None:
 
 
 def test_letters_name_the_systems_that_are_beaten() -> None:
-    table = marked(scores(new=NEW, old=OLD, same=OLD))
+    table = mark_significance(scores(new=NEW, old=OLD, same=OLD))
     assert [row[0] for row in table.rows] == ["a", "b", "c"]
     assert table.marks == {(0, 2): "bc"}
     assert table.best_cells()[0] == {(0, 2)}
@@ -138,7 +138,7 @@ def test_letters_name_the_systems_that_are_beaten() -> None:
 
 
 def test_daggers_say_who_differs_from_the_baseline() -> None:
-    table = marked(scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD]), "base")
+    table = mark_significance(scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD]), baseline="base")
     assert table.marks == {(1, 1): "†", (2, 1): "‡"}
     text = table.to_latex()
     assert r"$^{\dagger}$" in text
@@ -151,8 +151,8 @@ def test_each_of_several_baselines_has_a_mark() -> None:
     made = scores(
         base=OLD, new=NEW, worse=[x - 0.2 for x in OLD], like=[x + 0.2 * (-1) ** i for i, x in enumerate(OLD)]
     )
-    alone = {name: marked(made, name).marks for name in ("base", "new")}
-    both = marked(made, ["base", "new"])
+    alone = {name: mark_significance(made, baseline=name).marks for name in ("base", "new")}
+    both = mark_significance(made, baseline=["base", "new"])
     for name, number in (("base", "1"), ("new", "2")):
         of_baseline = {
             place: symbol
@@ -166,13 +166,16 @@ def test_each_of_several_baselines_has_a_mark() -> None:
     assert both.marks[0, 1] == "‡2"
     assert "worse than base (1) and new (2)" in both.notes[0]
     assert r"$^{\mathrm{\ddagger1\ddagger2}}$" in both.to_latex()
-    starred = marked(made, ["base", "new"], stars=True)
+    starred = mark_significance(made, baseline=["base", "new"], stars=True)
     assert starred.marks == {place: mark.replace("†", "*").replace("‡", "*") for place, mark in both.marks.items()}
 
 
 def test_each_of_several_baselines_has_a_column_of_p_values() -> None:
     made = scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD])
-    table, compared = with_p(made, ["base", "new"]), cal.compare(made, baseline=["base", "new"], warn=False)
+    table, compared = (
+        means_with_p(made, baseline=["base", "new"]),
+        cal.compare(made, baseline=["base", "new"], warn=False),
+    )
     assert table.columns == ("system", "AP", "AP p base", "AP p new")
     for (a, b), p in zip(compared.pairs, compared.p_adjusted[0].tolist(), strict=True):
         assert table[a, f"AP p {b}"] == p
@@ -190,18 +193,18 @@ def test_the_marks_are_those_of_compare() -> None:
         for pair, yes in zip(compared.pairs, compared.significant[0].tolist(), strict=True)
         if yes
     }
-    assert sum(len(mark) for mark in marked(made).marks.values()) == len(beaten)
+    assert sum(len(mark) for mark in mark_significance(made).marks.values()) == len(beaten)
 
 
 def test_many_systems_one_system_one_query() -> None:
     many = {f"s{i:02d}": [0.1 * i, 0.2, 0.3] for i in range(MOST + 1)}
-    assert marked(scores(**many)).marks == {}
-    assert marked(scores(only=NEW)).notes == ()
-    assert marked(scores(a=[0.5], b=[0.6])).columns == ("system", "AP")
+    assert mark_significance(scores(**many)).marks == {}
+    assert mark_significance(scores(only=NEW)).notes == ()
+    assert mark_significance(scores(a=[0.5], b=[0.6])).columns == ("system", "AP")
     with pytest.raises(CalipersError, match="baseline"):
-        marked(scores(only=NEW), "only")
+        mark_significance(scores(only=NEW), baseline="only")
     with pytest.raises(CalipersError, match="did you mean new"):
-        marked(scores(new=NEW, old=OLD), "nwe")
+        mark_significance(scores(new=NEW, old=OLD), baseline="nwe")
 
 
 def test_every_comparison_marks_what_is_significant() -> None:

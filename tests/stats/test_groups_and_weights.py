@@ -128,9 +128,9 @@ def test_weighted_intervals_cover_the_weighted_mean_of_all_queries() -> None:
         drawn = population.integers(0, 20_000, n)
         scores = cal.as_scores([score[drawn]])
         weights = dict(zip(scores.queries, weight[drawn], strict=True))
-        low, high = cal.mean_intervals(scores, 0.9, query_weights=weights, samples=400)
+        low, high = cal.mean_intervals(scores, level=0.9, query_weights=weights, samples=400)
         covered += low["system1", "score"] <= truth <= high["system1", "score"]
-        low, high = cal.mean_intervals(scores, 0.9)
+        low, high = cal.mean_intervals(scores, level=0.9)
         plain += low["system1", "score"] <= truth <= high["system1", "score"]
         both = np.array([score[drawn], np.full(n, truth)])  # the difference of the weighted means is 0 in truth
         rejected += weighted_bootstrap(both, A, B, Settings(samples=200), weights=weight[drawn]).p[0] <= 0.1
@@ -144,11 +144,11 @@ def test_tests_without_weights_refuse_them() -> None:
     weights = {str(q): q for q in range(1, 10)}
     for test in ("t", "wilcoxon", "sign", "tukey", "bayes"):
         with pytest.raises(CalipersError, match=f"the test '{test}' treats all queries alike and takes no weights"):
-            cal.compare(scores, test, query_weights=weights)
+            cal.compare(scores, test=test, query_weights=weights)
     for method in ("t", "logit", "bca"):
         with pytest.raises(CalipersError, match="takes no weights; use auto"):
             cal.mean_intervals(scores, method=method, query_weights=weights)
-    found = cal.compare(scores, "bootstrap", query_weights=weights)
+    found = cal.compare(scores, test="bootstrap", query_weights=weights)
     assert found.means[0, 0] == pytest.approx(weighted_mean(scores.values[0, 0], list(weights.values())))
     assert found.outcomes[0].difference[0] == pytest.approx(found.means[0, 0] - found.means[0, 1])
     assert found.metadata["weighted"]
@@ -158,8 +158,8 @@ def test_results_do_not_depend_on_the_order_of_queries() -> None:
     values = DRAW.random((2, 12))
     names = [f"q{i:02}" for i in range(12)]
     weights = {name: i + 1.0 for i, name in enumerate(names)}
-    one = cal.compare(cal.as_scores(values, queries=names), "bootstrap", query_weights=weights)
-    other = cal.compare(cal.as_scores(values[:, ::-1], queries=names[::-1]), "bootstrap", query_weights=weights)
+    one = cal.compare(cal.as_scores(values, queries=names), test="bootstrap", query_weights=weights)
+    other = cal.compare(cal.as_scores(values[:, ::-1], queries=names[::-1]), test="bootstrap", query_weights=weights)
     assert one.p.tolist() == other.p.tolist()
 
 

@@ -19,22 +19,22 @@ def scores() -> cal.Scores:
 
 
 def test_each_query_has_mean_0_and_deviation_1(scores: cal.Scores) -> None:
-    found = cal.standardise(scores, z=True)
+    found = cal.stats.standardise(scores, z=True)
     assert found.measures == ("Z(AP)", "Z(DCG)")
     assert found.values.mean(axis=1) == pytest.approx(0, abs=1e-12)
     assert found.values.std(axis=1, ddof=1) == pytest.approx(1)
 
 
 def test_standardised_scores_are_shares_of_a_normal_distribution(scores: cal.Scores) -> None:
-    found = cal.standardise(scores)
-    assert found.values == pytest.approx(norm.cdf(cal.standardise(scores, z=True).values))
+    found = cal.stats.standardise(scores)
+    assert found.values == pytest.approx(norm.cdf(cal.stats.standardise(scores, z=True).values))
     assert ((found.values > 0) & (found.values < 1)).all(), "also of DCG, which has no bound"
 
 
 def test_scale_and_offset_of_a_query_do_not_matter(scores: cal.Scores) -> None:
     moved = scores.values * np.arange(1, 6) + np.arange(5)
     other = cal.as_scores(moved, scores.systems, scores.queries, list(scores.measures))
-    assert cal.standardise(other).values == pytest.approx(cal.standardise(scores).values)
+    assert cal.stats.standardise(other).values == pytest.approx(cal.stats.standardise(scores).values)
 
 
 def test_reference_systems_give_the_statistics_by_name(scores: cal.Scores) -> None:
@@ -43,7 +43,7 @@ def test_reference_systems_give_the_statistics_by_name(scores: cal.Scores) -> No
         reference.values[::-1, :, ::-1], reference.systems, reference.queries[::-1], list(reference.measures[::-1])
     )
     new = scores.of_systems(scores.systems[4:])
-    found = cal.standardise(new, turned, z=True)
+    found = cal.stats.standardise(new, turned, z=True)
     mean, spread = (f(reference.values, 1) for f in (np.mean, lambda v, axis: v.std(axis=axis, ddof=1)))
     assert found.values == pytest.approx((new.values - mean[:, None]) / spread[:, None])
     assert found.systems == new.systems
@@ -53,12 +53,12 @@ def test_what_has_no_statistics_is_skipped(scores: cal.Scores) -> None:
     values = scores.values.copy()
     values[:, :, 2] = 0.5
     same = cal.as_scores(values, scores.systems, scores.queries, list(scores.measures))
-    found = cal.standardise(same)
+    found = cal.stats.standardise(same)
     assert np.isnan(found.values[:, :, 2]).all()
     assert found.reason("S(AP)", "s0", "q2") == "all rankings score the same"
     assert found.notes == ("1 query without a spread of reference scores; skipped",)
     without = cal.as_scores(scores.values[:, :, 1:], scores.systems, scores.queries[1:], list(scores.measures))
-    assert np.isnan(cal.standardise(scores, without).values[:, :, 0]).all()
+    assert np.isnan(cal.stats.standardise(scores, without).values[:, :, 0]).all()
 
 
 def test_references_that_do_not_fit(scores: cal.Scores) -> None:
@@ -68,4 +68,4 @@ def test_references_that_do_not_fit(scores: cal.Scores) -> None:
         (cal.as_scores(scores.values, scores.systems, list("abcde"), ["AP", "DCG"]), "no query in common"),
     ):
         with pytest.raises(CalipersError, match=message):
-            cal.standardise(scores, reference)
+            cal.stats.standardise(scores, reference)

@@ -250,22 +250,22 @@ def test_enough_samples_are_drawn_for_the_number_of_pairs() -> None:
     scores = cal.as_scores(values, measure="AP")
     for name in ("randomization", "bootstrap"):
         for correction in ("holm", "bonferroni", "bh"):
-            assert cal.compare(scores, name, correction).significant.all(), (name, correction)
+            assert cal.compare(scores, test=name, correction=correction).significant.all(), (name, correction)
 
 
 def test_too_few_samples_for_the_number_of_pairs_are_said() -> None:
     scores = cal.as_scores(np.random.default_rng(0).random((10, 20)), measure="AP")
     least = 45 * 20  # pairs / alpha
 
-    def said(*given: str, samples: int) -> bool:
-        notes = cal.compare(scores, *given, samples=samples, warn=False).notes
+    def said(test: str, correction: str, samples: int) -> bool:
+        notes = cal.compare(scores, test=test, correction=correction, samples=samples, warn=False).notes
         return any(note.startswith("no difference can be significant") for note in notes)
 
     for name in ("randomization", "bootstrap"):
         assert [said(name, "holm", samples=samples) for samples in (least - 1, least)] == [True, False]
         assert not said(name, "none", samples=least - 1)
         with pytest.warns(CalipersWarning, match=f"use at least {least} samples"):
-            cal.compare(scores, name, samples=least - 1)
+            cal.compare(scores, test=name, samples=least - 1)
     assert [said("tukey", samples=samples) for samples in (19, 20)] == [True, False]
 
 

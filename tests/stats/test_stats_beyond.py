@@ -31,7 +31,7 @@ from calipers.stats.leave_one_out import p_without
 from calipers.stats.many_to_one import beyond, critical_value, dunnett
 from calipers.stats.reproduced_runs import kendall_union, normalised_rbo, tau_of_ranks
 from calipers.stats.significance import Settings, sign
-from calipers.stats.significance_marks import marked
+from calipers.stats.significance_marks import mark_significance
 from conftest import Require
 
 ONE, OTHER = np.array([0]), np.array([1])
@@ -67,7 +67,7 @@ def test_equivalence_is_statsmodels(seed: int, margin: float, require: Require) 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_systems_are_equal_where_the_interval_is_inside_the_margin(seed: int) -> None:
-    compared = cal.equivalence(scores_of(two(seed)), 0.04, correction=None)
+    compared = cal.compare(scores_of(two(seed)), equivalence=0.04, correction=None)
     low, high = compared.outcomes[0].low[0], compared.outcomes[0].high[0]
     assert compared.metadata["level"] == pytest.approx(0.9)
     assert (compared.verdicts == [["equal"]]) == bool(low > -0.04 and high < 0.04)
@@ -88,15 +88,15 @@ def test_three_verdicts_and_their_columns() -> None:
     assert all(x <= y for x, y in zip(raw, adjusted, strict=True))
     for margin in (0, -1, math.nan, math.inf):
         with pytest.raises(CalipersError, match="margin"):
-            cal.equivalence(scores_of(values), margin)
+            cal.compare(scores_of(values), equivalence=margin)
     with pytest.raises(CalipersError, match="t tests"):
-        cal.compare(scores_of(values), "wilcoxon", equivalence=0.1)
+        cal.compare(scores_of(values), test="wilcoxon", equivalence=0.1)
 
 
 @pytest.mark.filterwarnings("error")
 def test_constant_differences_are_equal_or_not() -> None:
     values = np.array([[0.5, 0.5, 0.5], [0.49, 0.49, 0.49], [0.3, 0.3, 0.3]])
-    assert cal.equivalence(scores_of(values), 0.05).verdicts == [["equal", "different", "different"]]
+    assert cal.compare(scores_of(values), equivalence=0.05).verdicts == [["equal", "different", "different"]]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -105,14 +105,14 @@ def test_non_inferiority_is_a_one_sided_interval(seed: int) -> None:
     scores = scores_of(np.array([x, y]), ["new", "old"])
     expected = stats.ttest_rel(x, y, alternative="greater").confidence_interval(0.95).low
     for margin in (0.0, 0.02, 0.2):
-        [found] = cal.non_inferiority(scores, "new", "old", margin).tests
+        [found] = cal.stats.non_inferiority(scores, old="old", new="new", margin=margin).tests
         assert found.low == pytest.approx(expected, rel=1e-9)
         assert found.holds == bool(expected > -margin)
         shifted = stats.ttest_rel(x + margin, y, alternative="greater")
         assert found.p == pytest.approx(shifted.pvalue, rel=1e-7)
         assert found.holds == bool(found.p < 0.05)
     with pytest.raises(CalipersError, match="did you mean new"):
-        cal.non_inferiority(scores, "nw", "old", 0.1)
+        cal.stats.non_inferiority(scores, old="old", new="nw", margin=0.1)
 
 
 # -- posterior probabilities -----------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_the_posterior_is_baycomps_without_its_correction_for_folds(seed: int, r
     x, y = two(seed)
     d = x - y
     expected = peer(d.mean(), d.var(ddof=1) / len(d), len(d) - 1, rope).probs()
-    compared = cal.compare(scores_of(np.array([x, y])), "bayes", rope=rope)
+    compared = cal.compare(scores_of(np.array([x, y])), test="bayes", rope=rope)
     row = dict(zip(compared.columns, compared.table().rows[0], strict=True))
     worse, equal, better = expected if rope else (expected[0], 0.0, expected[1])
     found = (row["p_b_better"], row["p_equal"], row["p_a_better"])
@@ -138,11 +138,11 @@ def test_the_posterior_is_baycomps_without_its_correction_for_folds(seed: int, r
 @pytest.mark.filterwarnings("error")
 def test_posterior_of_constant_differences() -> None:
     values = np.array([[0.5, 0.5, 0.5], [0.5, 0.5, 0.5], [0.3, 0.3, 0.3]])
-    table = cal.compare(scores_of(values), "bayes").table()
+    table = cal.compare(scores_of(values), test="bayes").table()
     first = table.columns.index("p_a_better")
     assert [row[first : first + 3] for row in table.rows] == [(0, 1, 0), (1, 0, 0), (1, 0, 0)]
     with pytest.raises(CalipersError, match="rope"):
-        cal.compare(scores_of(values), "t", rope=0.1)
+        cal.compare(scores_of(values), test="t", rope=0.1)
 
 
 # -- signs and effect sizes ------------------------------------------------------------------------------------------
@@ -150,9 +150,9 @@ def test_posterior_of_constant_differences() -> None:
 
 def test_wilcoxon_rounds_differences_before_it_ranks_them() -> None:
     values = np.array([[0.3, 0.5, 0.1, 0.9, 0.4, 0.6, 0.2], [0.1, 0.3, 0.2, 0.7, 0.6, 0.3, 0.1]])
-    assert cal.compare(scores_of(values), "wilcoxon").p[0, 0] == 0.25
+    assert cal.compare(scores_of(values), test="wilcoxon").p[0, 0] == 0.25
     for size in (1e-200, 1e-3, 0.7, 1e6, 1e200):
-        assert cal.compare(scores_of(values * size), "wilcoxon").p[0, 0] == 0.25
+        assert cal.compare(scores_of(values * size), test="wilcoxon").p[0, 0] == 0.25
 
 
 @given(GRID)
@@ -220,8 +220,8 @@ def test_dunnett_compares_with_one_baseline_on_the_same_queries() -> None:
     holed[2, :4] = np.nan
     assert dunnett(holed, a, b).p == pytest.approx(dunnett(values[:, 4:], a, b).p)
     with pytest.raises(CalipersError, match="name it"):
-        cal.compare(scores_of(values), "dunnett")
-    compared = cal.compare(scores_of(values), "dunnett", baseline="system1")
+        cal.compare(scores_of(values), test="dunnett")
+    compared = cal.compare(scores_of(values), test="dunnett", baseline="system1")
     assert compared.p_adjusted[0] == pytest.approx(dunnett(values, a, b).p)
     same = dunnett(np.array([values[0], values[0], values[1]]), *against(0, 3))
     assert (same.p[0], same.difference[0]) == (1, 0)
@@ -257,7 +257,7 @@ def test_a_comparison_that_one_query_decides() -> None:
     values = np.array([base, base + random.normal(0.062, 0.12, 20), base + 0.5 + random.normal(0, 0.1, 20)])
     scores = scores_of(values, ["old", "new", "far"])
     compared = cal.compare(scores, correction=None)
-    table = cal.influence(scores, compared)
+    table = cal.stats.influence(scores, compared)
     expected = []
     for one, other in itertools.combinations(range(3), 2):
         p = [stats.ttest_rel(np.delete(values[one], q), np.delete(values[other], q)).pvalue for q in range(20)]
@@ -274,10 +274,10 @@ def test_smallest_p_values_of_a_test_are_not_taken_for_doubt(test: str, correcti
     random = np.random.default_rng(5)
     values = random.random(20) + random.normal(0, 0.02, (8, 20)) + np.arange(8)[:, None]  # all pairs differ clearly
     scores = scores_of(values)
-    compared = cal.compare(scores, test, correction=correction, warn=False)
+    compared = cal.compare(scores, test=test, correction=correction, warn=False)
     assert compared.significant.sum() >= 15
     assert p_without(Differences.of(values, compared.a, compared.b))[1].max() < 1e-12
-    assert cal.influence(scores, compared).rows == ()
+    assert cal.stats.influence(scores, compared).rows == ()
 
 
 def test_pairs_near_alpha_are_found_among_many() -> None:
@@ -292,7 +292,7 @@ def test_pairs_near_alpha_are_found_among_many() -> None:
     _, p = p_without(differences)
     p *= (compared.p_adjusted[0, pairs] / compared.outcomes[0].p[pairs])[:, None]
     largest = np.nanmax(np.minimum(p, 1), axis=1)
-    table = cal.influence(scores, compared)
+    table = cal.stats.influence(scores, compared)
     assert 5 < len(table.rows) < len(pairs)
     assert [row[-1] for row in table.rows] == pytest.approx(largest[largest >= 0.05].tolist(), rel=1e-12)
 
@@ -346,7 +346,7 @@ def test_scores_that_are_all_equal_have_no_interval(method: str, value: float) -
 def test_the_bootstrap_interval_is_scipys() -> None:
     values = np.random.default_rng(3).exponential(0.1, (3, 40))
     values[2, :10] = np.nan
-    low, high = cal.mean_intervals(scores_of(values), 0.9, "bca", samples=20_000)
+    low, high = cal.mean_intervals(scores_of(values), level=0.9, method="bca", samples=20_000)
     for s in range(3):
         own = values[s][~np.isnan(values[s])]
         peer = stats.bootstrap((own,), np.mean, n_resamples=20_000, confidence_level=0.9, **scipys_random(1))
@@ -389,7 +389,7 @@ def test_reproductions_are_measured_as_by_repro_eval(four: tuple[Path, Path, lis
         peer.evaluate()
         tau, rbo, rmse, p = peer.ktu(), peer.rbo(), peer.rmse(), peer.ttest()
         ratio, delta = peer.er(), peer.dri()
-    found = cal.reproducibility(qrels, [a, b], [a_again, b_again], ["nDCG@10", "AP", "P@10"])
+    found = cal.stats.reproducibility(qrels, [a, b], [a_again, b_again], ["nDCG@10", "AP", "P@10"])
     assert found.ktu == pytest.approx((tau["advanced"], tau["baseline"]), abs=1e-12)
     assert found.rbo == pytest.approx((rbo["advanced"], rbo["baseline"]), abs=1e-12)
     for m, name in enumerate(("nDCG@10", "AP", "P@10")):
@@ -397,7 +397,7 @@ def test_reproductions_are_measured_as_by_repro_eval(four: tuple[Path, Path, lis
         assert found.p[m] == pytest.approx((p["advanced"][name], p["baseline"][name]), rel=1e-6)
         assert found.effect_ratio[m] == pytest.approx(ratio[name], rel=1e-6)
         assert found.delta_relative_improvement[m] == pytest.approx(delta[name], abs=1e-9)
-    same = cal.reproducibility(qrels, [a, b], [a, b], "AP")
+    same = cal.stats.reproducibility(qrels, [a, b], [a, b], "AP")
     assert same.ktu == (1, 1)
     assert (same.tau, same.p.tolist(), same.rmse.tolist()) == ((1, 1), [[1, 1]], [[0, 0]])
     assert max(same.rbo) < 1, "lists shorter than the depth do not reach 1"
@@ -509,9 +509,12 @@ def test_less_is_better_under_errors() -> None:
         first, last = found.wins().rows[0], found.wins().rows[-1]
         assert (first[2], last[3]) == (2, 2)  # the first beats both others, the last is beaten by both
         assert found.wins().best_cells()[0] == {(0, 1)}
-    bayes = [cal.compare(each, "bayes", warn=False).outcomes[0].more for each in (scores, errors)]
+    bayes = [cal.compare(each, test="bayes", warn=False).outcomes[0].more for each in (scores, errors)]
     assert (bayes[0]["p_a_better"] == bayes[1]["p_b_better"]).all()
     assert (bayes[0]["p_equal"] == bayes[1]["p_equal"]).all()
-    assert marked(errors, "b").marks == {(0, 1): "†", (2, 1): "†"}
-    assert marked(scores, "b").marks == {(0, 1): "‡", (2, 1): "‡"}
-    assert (marked(errors).best_cells()[0], marked(scores).best_cells()[0]) == ({(0, 2)}, {(1, 2)})
+    assert mark_significance(errors, baseline="b").marks == {(0, 1): "†", (2, 1): "†"}
+    assert mark_significance(scores, baseline="b").marks == {(0, 1): "‡", (2, 1): "‡"}
+    assert (mark_significance(errors).best_cells()[0], mark_significance(scores).best_cells()[0]) == (
+        {(0, 2)},
+        {(1, 2)},
+    )

@@ -97,9 +97,9 @@ def test_every_correlation_is_1_on_itself_and_leaves_undefined_out(kind: str) ->
 
 def test_bad_correlations() -> None:
     with pytest.raises(CalipersError, match="unknown rank correlation 'x'; there are tau-a"):
-        cal.rank_correlation([1, 2], [1, 2], "x")
+        cal.stats.rank_correlation([1, 2], [1, 2], "x")
     with pytest.raises(CalipersError, match="two lists of scores of one length"):
-        cal.rank_correlation([1, 2], [1, 2, 3])
+        cal.stats.rank_correlation([1, 2], [1, 2, 3])
 
 
 # -- rank-biased overlap ---------------------------------------------------------------------------------------------

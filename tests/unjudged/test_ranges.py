@@ -440,7 +440,7 @@ def test_significant_differences_that_could_still_turn() -> None:
     drawn = random.Random(5)
     known = {q: {d: g for d, g in pool.items() if drawn.random() < 0.7} for q, pool in made.qrels.items()}
     found = cal.Experiment(known, made.runs, ["P@10"]).ranges()
-    compared = cal.compare(cal.evaluate(known, made.runs, ["P@10"], warn=False), "t", correction="holm")
+    compared = cal.compare(cal.evaluate(known, made.runs, ["P@10"], warn=False), test="t", correction="holm")
     rows = compared.to_pandas().itertuples()
     sure = {frozenset((row.system_a, row.system_b)) for row in rows if row.p_adjusted < 0.05}
     still_open = {frozenset(row[:2]) for row in found.pairs("P@10").rows if row[5] == "open"}

@@ -560,7 +560,7 @@ class _Limits:
         old, new = (mean(row[both].tolist()) for row in values)
         max_drop = self.drop[measure].of(old)
         scores = as_scores(values, ("old", "new"), queries, measure)
-        (found,) = non_inferiority(scores, "new", "old", max_drop, alpha=self.alpha).tests
+        (found,) = non_inferiority(scores, old="old", new="new", margin=max_drop, alpha=self.alpha).tests
         high = -float(non_inferiority_limits(values, OLD, NEW, self.alpha)[0])
         verdict, needed = _verdict(found.difference, found.low, high, max_drop), None
         if verdict == UNDECIDED:

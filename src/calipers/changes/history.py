@@ -168,7 +168,7 @@ def append_history(
     {'AP': 0.4}
     """
     when = (time or datetime.now(UTC)).isoformat(timespec="seconds")
-    mean, (low, high) = scores.mean(), mean_intervals(scores, LEVEL)
+    mean, (low, high) = scores.mean(), mean_intervals(scores, level=LEVEL)
     about = {
         "judgments": digest_text(scores.metadata.get("judgments")),
         "queries": len(scores.queries),

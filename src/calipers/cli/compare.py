@@ -154,7 +154,7 @@ def command(
         found = _reproducibility(inputs, *pairs, lists)
         warn(found.notes, lists.strict)
         note(found.title)
-        output.write(found.table())
+        output.write_result(found, {"measures": ("", found.table())})
         note(found.summary)
         return
     if not inputs.judgments:
@@ -173,11 +173,11 @@ def command(
         if len(baselines) > 1:
             raise CalipersError("--repeats takes one --baseline")
         of = repeated_runs(
-            scores, repeats, correction=method.correction, baseline=baselines[0] if baselines else None,
+            scores, repeats=repeats, correction=method.correction, baseline=baselines[0] if baselines else None,
             alpha=method.alpha, level=method.level,
         )  # fmt: skip
         say_repeats(of)
-        output.write_several(compared_tables(of.comparison, of.scores, show, output.format, of))
+        output.write_result(of, compared_tables(of.comparison, of.scores, show, output.format, of))
         conclude(of.comparison, plot)
         return
     if "variance" in show:
@@ -187,7 +187,7 @@ def command(
 
     compared = compare(without_ambiguous_names(scores), **vars(method), warn=False)
     say_compared(compared, lists.strict)
-    output.write_several(compared_tables(compared, scores, show, output.format))
+    output.write_result(compared, compared_tables(compared, scores, show, output.format))
     conclude(compared, plot)
 
 
@@ -234,7 +234,7 @@ def compared_tables(
             many = len(compared.a) * len(compared.measures) > MANY_PAIRS
             show = (*(() if many else show), "wins")
             if many:
-                note(f"the {len(compared.a)} pairs are not shown; --show pairs or another --format shows them")
+                note(f"the {len(compared.a):,} pairs are not shown; --show pairs or another --format shows them")
             if repeats is not None:
                 show = ("variance", *show)
     tables: dict[str, tuple[str, Table]] = {}

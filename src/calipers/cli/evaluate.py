@@ -150,13 +150,13 @@ def command(
 
 def _marked(scores: Scores, baselines: Sequence[str], test: str, format: str) -> Table:
     """Return means with marks for people, or with p values for other programs."""
-    from calipers.stats.significance_marks import marked, with_p
+    from calipers.stats.significance_marks import mark_significance, means_with_p
 
     if not baselines or format in FOR_PAPERS:
-        return marked(scores, baselines, test=test)
+        return mark_significance(scores, baseline=baselines, test=test)
     if format == "table":
-        return marked(scores, baselines, test=test, stars=True)
-    return with_p(scores, baselines, test=test)
+        return mark_significance(scores, baseline=baselines, test=test, stars=True)
+    return means_with_p(scores, baseline=baselines, test=test)
 
 
 def _with_intents(known: Judgments, path: str) -> Judgments:
@@ -177,7 +177,9 @@ def _with_intervals(scores: Scores, mean: Table, shown: ScoreTables) -> Table:
     from calipers.results.tables import Table
     from calipers.stats.bounded_intervals import mean_intervals
 
-    low, high = mean_intervals(scores, shown.interval or 0.95, shown.interval_by, query_weights=shown.query_weights)
+    low, high = mean_intervals(
+        scores, level=shown.interval or 0.95, method=shown.interval_by, query_weights=shown.query_weights
+    )
     for sentence in low.notes:
         note(sentence)
     columns = ["system", *(f"{name}{end}" for name in scores.measures for end in ("", " low", " high"))]

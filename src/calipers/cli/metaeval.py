@@ -13,10 +13,9 @@ from calipers.cli.options import POSITIVE, draw, note, plot_option, population_o
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.metaevaluation.measure_study import Choices, MetaEvaluation
+    from calipers.metaevaluation.measure_study import MetaEvaluation, MetaEvaluationOptions
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
@@ -35,7 +34,7 @@ class OtherCollection:
 
 @grouped_command("metaeval")
 @inputs(optional=True)
-@option_group("choices", "calipers.metaevaluation.measure_study:Choices")
+@option_group("method", "calipers.metaevaluation.measure_study:MetaEvaluationOptions")
 @click.option(
     "--sets",
     default="all",
@@ -45,7 +44,6 @@ class OtherCollection:
 )
 @click.option(
     "--set-size",
-    "size",
     type=POSITIVE,
     default=0.25,
     show_default=True,
@@ -64,11 +62,10 @@ class OtherCollection:
 )
 @click.option(
     "--pad",
-    "denominator",
     type=LibraryChoice("calipers.metaevaluation.distance:DENOMINATORS"),
     default="absolute",
     show_default=True,
-    help="The denominator of PAD: |max|, or max as printed.",
+    help="Denominator of the percentage absolute difference: |max| (absolute), or max as printed (literal).",
 )
 @click.option(
     "--table",
@@ -92,14 +89,14 @@ class OtherCollection:
 def command(
     inputs: Inputs,
     sets: str,
-    choices: Choices,
+    method: MetaEvaluationOptions,
     tables: str,
     other: OtherCollection,
     plot: str | None,
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """Judge the measures: how well they tell systems apart, and how stable the order is in which they put them.
+    """Evaluate measures: how well they tell systems apart, and how stable their order of systems is.
 
     Measures that differ in the cutoff only are taken together. The inputs are judgments and runs as for evaluate, or
     one or more CSV files of scores, one measure per file (then on all queries only).
@@ -109,47 +106,45 @@ def command(
     calipers metaeval qrels.txt runs/* -m "AP nDCG@10 RR" --table power --test bootstrap
     calipers metaeval ap.csv rr.csv --table power,tau,stability
     """  # fmt: skip
-    from calipers.cli.evaluate import note_undefined
-    from calipers.metaevaluation.measure_study import MetaEvaluation, meta_evaluate
-
-    wanted_tables, of_sets = words(tables), words(sets)
-    _check_tables(wanted_tables)
-    if inputs.are_scores:
-        if of_sets != ["all"]:
-            raise CalipersError("a matrix of scores has no sets but all: the others need judgments and runs")
-        if other:
-            raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
-        meta = MetaEvaluation.of_scores(inputs.score_files(lists.strict).open(), choices=choices)
-    else:
-        wanted = inputs.wanted()
-        known, runs = inputs.open(wanted.values())
-        with progress(len(runs), "runs") as advance:
-            meta = meta_evaluate(
-                known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, progress=advance, warn=False,
-                **lists.policies,
-            )  # fmt: skip
-        warn(meta.scores.notes, lists.strict)
-        note_undefined(meta.scores)
-    _say(meta)
-    answers = meta.answers()
-    shown = _tables(meta, wanted_tables)
+    wanted = words(tables)
+    _check_tables(wanted)
+    if other and inputs.are_scores:
+        raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
+    meta = _evaluated(inputs, words(sets), method, lists)
+    note(meta.title)
+    for text in meta.notes[len(meta.scores.notes) :]:
+        note(text)
+    shown = _tables(meta, wanted)
     if other:
         if other.other_judgments is None or not other.other_systems:
             raise CalipersError("a second collection needs both --other-judgments and --other-system")
         second = replace(inputs, judgments=other.other_judgments, systems=other.other_systems)
-        known, runs = second.open(wanted.values())
-        across = meta_evaluate(
-            known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, warn=False, **lists.policies
-        )
-        warn(across.scores.notes, lists.strict)
-        shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
+        across = meta.across(_evaluated(second, words(sets), method, lists))
+        shown["across"] = ("swap rates between the orderings on two collections", across)
     draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
+    conclusions = meta.conclusions()
     if output.format == "table" and output.file is None:
-        show("".join(f"{sentence}.\n" for sentence in answers) + "\n")
+        show("".join(f"{sentence}.\n" for sentence in conclusions) + "\n")
     else:
-        for sentence in answers:
+        for sentence in conclusions:
             note(sentence)
-    output.write_several(shown)
+    output.write_result(meta, shown)
+
+
+def _evaluated(inputs: Inputs, sets: list[str], method: MetaEvaluationOptions, lists: ListPolicies) -> MetaEvaluation:
+    """Evaluate the measures on one collection, or by files of scores."""
+    from calipers.cli.evaluate import note_undefined
+    from calipers.metaevaluation.measure_study import metaeval
+
+    if inputs.are_scores:
+        return metaeval(inputs.score_files(lists.strict).open(), sets=sets, **vars(method))
+    with progress(len(inputs.runs()), "runs") as advance:
+        found = inputs.experiment(jobs=lists.jobs, progress=advance, **lists.policies).metaeval(
+            sets=sets, **vars(method)
+        )
+    warn(found.scores.notes, lists.strict)
+    note_undefined(found.scores)
+    return found
 
 
 def _check_tables(names: list[str]) -> None:
@@ -161,33 +156,18 @@ def _check_tables(names: list[str]) -> None:
             raise CalipersError(f"unknown table '{name}'; there are {', '.join(known)}")
 
 
-def _say(meta: MetaEvaluation) -> None:
-    choices = meta.choices
-    measures, systems = counted(len(meta.families), "measure"), counted(len(meta.systems), "system")
-    note(f"{measures}, {systems}; {choices.test} test at alpha {choices.alpha:g}, seed {choices.seed}")
-    for family in meta.families:
-        if len(family.members) > 1:
-            note(f"{family.name}: {', '.join(meta.scores.measures[m] for m in family.members)} together")
-    for name, sizes in meta.sets_of_queries():
-        note(f"set {name}: {sizes} of {counted(meta.metadata['queries'], 'query')}")
-
-
 def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:
+    """Return the tables of these names that there are, with their titles."""
     from calipers.metaevaluation.measure_study import TABLES
 
     found: dict[str, tuple[str, Table]] = {}
+    known = meta.tables()
     for name in names:
-        if name == "swaps" and len(meta.sets) < 2:
-            continue
-        if name in ("tau", "conflicts") and len(meta.families) < 2:
-            continue
-        if name == "curve":
-            for of_set in meta.sets:
-                if meta.compared[of_set] is not None:
-                    title = f"achieved significance levels, {of_set}"
-                    found[f"curve-{of_set}"] = (title, meta.power(of_set).curve())
-            continue
-        found[name] = (TABLES[name], meta.table(name))
+        for key in known:
+            if key == name:
+                found[key] = (TABLES[name], known[key])
+            elif name == "curve" and key.startswith("curve-"):
+                found[key] = (f"achieved significance levels, {key.removeprefix('curve-')}", known[key])
     if not found:
         raise CalipersError("these tables need at least two measures or two sets")
     return found

@@ -17,6 +17,7 @@ from calipers.file_endings import ending_of, refuse_foreign
 from calipers.results.tables import visible
 
 if TYPE_CHECKING:
+    from calipers.results.result import Result
     from calipers.results.tables import Table
 
 SUFFIX = {"table": "txt", "csv": "csv", "json": "json", "markdown": "md", "latex": "tex", "html": "html"}
@@ -57,6 +58,14 @@ class Output:
                 Output(self.format, file, self.safe_csv).write(table)
         else:
             self.write_text(self._joined(tables))
+
+    def write_result(self, result: Result, tables: Mapping[str, tuple[str, Table]]) -> None:
+        """Write some tables of a result, each with its title. JSON also has the summary and the notes."""
+        if self.format == "json" and not self.is_folder:
+            parts = result.as_dict({key: table for key, (_, table) in tables.items()})
+            self.write_text(json.dumps(parts, ensure_ascii=False, indent=1) + "\n")
+        else:
+            self.write_several(tables)
 
     def write_text(self, text: str) -> None:
         write_text(text, self.file)

@@ -23,6 +23,7 @@ from calipers.cli.options import (
     progress,
     repeats_option,
     seed_option,
+    show,
     warn,
 )
 from calipers.cli.output import Output, output
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
+
+ANSWERS = 10  # measures whose answer is said in a sentence
 
 
 def _depths(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
@@ -63,8 +66,9 @@ class Design:
         from calipers.planning.sample_size import plan
 
         return plan(
-            scores, self.difference, power=self.power, alpha=self.alpha, pairs=self.pairs, queries=self.queries,
-            design=self.design, upper=self.upper, systems=self.over, samples=self.samples, seed=self.seed,
+            scores, difference=self.difference, power=self.power, alpha=self.alpha, pairs=self.pairs,
+            queries=self.queries, design=self.design, upper=self.upper, over=self.over, samples=self.samples,
+            seed=self.seed,
         )  # fmt: skip
 
 
@@ -140,7 +144,8 @@ def command(
             )
         spent = _spent(inputs, design, budget.budget, budget.depths, lists)
         _draw(spent, plot)
-        output.write(spent.table("frontier" if budget.frontier else "plans"))
+        shown = "frontier" if budget.frontier else "plans"
+        output.write_result(spent, {shown: ("", spent.table(shown))})
         return
     if budget.depths is not None or budget.frontier:
         raise CalipersError("--depths and --frontier are for --budget")
@@ -151,14 +156,14 @@ def command(
 
         if plot is not None:
             raise CalipersError("--plot draws power curves, and --repeats has none")
-        found = repeated_runs(scores, repeats, alpha=design.alpha)
+        found = repeated_runs(scores, repeats=repeats, alpha=design.alpha)
         say_repeats(found)
-        output.write(found.variance())
+        output.write_result(found, {"variance": ("", found.variance())})
         return
     made = design.plan(scores)
-    _say(made)
+    _say(made, output)
     _draw(made, plot)
-    output.write(made.table())
+    output.write_result(made, {"plan": ("", made.table())})
 
 
 def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None, lists: ListPolicies) -> BudgetPlan:
@@ -183,10 +188,16 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
     return found
 
 
-def _say(made: SampleSizePlan) -> None:
-    note(made.title)
-    for sentence in (*made.notes, *made.conclusions()[:10]):
-        note(sentence)
+def _say(made: SampleSizePlan, output: Output) -> None:
+    """Say the answer first: above the table on a screen, beside it otherwise. Then say what was planned."""
+    answers = [f"{sentence}." for sentence in made.conclusions()[:ANSWERS]]
+    if output.format == "table" and output.file is None:
+        show("\n".join(answers) + "\n\n")
+    else:
+        for answer in answers:
+            note(answer)
+    for text in (made.title, *made.notes):
+        note(text)
 
 
 def _draw(found: SampleSizePlan | BudgetPlan, path: str | None) -> None:

@@ -43,5 +43,6 @@ def command(
     note(f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), evaluation.collection.kind.unit)}")
     say_compared(compared, request.strict)
     tables = compared_tables(compared, scores, show, output.format)
-    output.write_several({name: (title, in_words(table, scores.unit)) for name, (title, table) in tables.items()})
+    shown = {name: (title, in_words(table, scores.unit)) for name, (title, table) in tables.items()}
+    output.write_result(compared, shown)
     conclude(compared, plot)

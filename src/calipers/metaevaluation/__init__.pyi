@@ -3,9 +3,9 @@ from calipers.metaevaluation.consistency import stability as stability
 from calipers.metaevaluation.consistency import swap_rate as swap_rate
 from calipers.metaevaluation.distance import percentage_absolute_difference as percentage_absolute_difference
 from calipers.metaevaluation.distance import percentage_absolute_increase as percentage_absolute_increase
-from calipers.metaevaluation.measure_study import Choices as Choices
 from calipers.metaevaluation.measure_study import MetaEvaluation as MetaEvaluation
-from calipers.metaevaluation.measure_study import meta_evaluate as meta_evaluate
+from calipers.metaevaluation.measure_study import metaeval as metaeval
+from calipers.metaevaluation.power import DiscriminativePower as DiscriminativePower
 from calipers.metaevaluation.power import conflicts as conflicts
 from calipers.metaevaluation.power import discriminative_power as discriminative_power
 from calipers.metaevaluation.query_sets import SETS as SETS

@@ -1,4 +1,6 @@
-"""The meta-evaluation of measures, in the tables of the papers: all that can be said of them from some systems.
+"""The evaluation of measures: how well each measure tells systems apart, and how stable its order of systems is.
+
+Numbers in the docstrings of tables refer to the tables of the paper.
 
 Karmaker & Feng, Joint upper and lower bound normalization for IR evaluation, 2022 (tables 2 to 21).
 """
@@ -7,26 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any, Never
 
 import numpy as np
 
-from calipers.checks import check_choice, check_type
-from calipers.collection.runs import RememberedRun, Run
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.checks import check_alpha, check_choice, check_seed, check_type
+from calipers.collection.runs import remembered
 from calipers.errors import CalipersError, UnknownName
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs, facts_as_keywords
-from calipers.limits.pool_bounds import bounds
+from calipers.evaluation.evaluation import Evaluation
+from calipers.limits.pool_bounds import bounds_of
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.metaevaluation.consistency import Stability, split_half_swap_rate, stability, swap_rate
-from calipers.metaevaluation.distance import percentage_absolute_difference
+from calipers.metaevaluation.distance import DENOMINATORS, percentage_absolute_difference
 from calipers.metaevaluation.families import Family, base_measure, confronted, families, place_in
 from calipers.metaevaluation.power import Conflicts, DiscriminativePower, conflicts, power_of
 from calipers.metaevaluation.query_sets import (
@@ -39,6 +38,8 @@ from calipers.metaevaluation.query_sets import (
     document_halves,
 )
 from calipers.plurals import counted
+from calipers.results.result import Result, Tables
+from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means
 from calipers.results.tables import Cell, Table, four_digits
 from calipers.stats.comparison import Comparison, compare
@@ -58,8 +59,8 @@ TABLES = {
 
 
 @dataclass(frozen=True)
-class Choices:
-    """What the papers leave open, or do in their own way."""
+class MetaEvaluationOptions:
+    """The options of `metaeval`, apart from the sets of queries."""
 
     test: str = "t"
     correction: str | None = None
@@ -67,98 +68,130 @@ class Choices:
     samples: Samples | None = None
     seed: int = SEED
     correlation: str = "tau-b"
-    denominator: str = "absolute"  # of PAD
-    size: float = 0.25  # of the uninformative and ideal sets: a number or a share of the queries
+    pad: str = "absolute"  # the denominator of PAD
+    set_size: float = 0.25  # of the uninformative and ideal sets: a number or a share of the queries
     absolute: bool = False  # leave out the sign of the difference when choosing these sets
     population: str = DEFAULT_POPULATION  # documents that random rankings shuffle, when choosing these sets
 
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        check_seed(self.seed)
+        correlation_name(self.correlation)
+        check_choice("pad", self.pad, DENOMINATORS)
 
-@dataclass(frozen=True, eq=False)
-class MetaEvaluation:
-    """Measures judged on sets of queries. A set may hold other queries for each family, as its base decides."""
 
-    views: dict[str, tuple[Scores, ...]]  # of each set: the scores of each family, in the order of `families`
+@dataclass(frozen=True, eq=False, repr=False)
+class MetaEvaluation(Result):
+    """An evaluation of measures on sets of queries.
+
+    Measures that differ in the cutoff only are one family. A set may hold different queries for each family, because
+    the base measure of the family decides which queries are in it.
+    """
+
+    views: dict[str, tuple[Scores, ...]]  # by set: the scores of each family, in the order of `families`
     families: tuple[Family, ...]
-    choices: Choices
-    sizes: dict[str, tuple[int, ...]]  # of each set: the queries of each family
-    scores: Scores  # all of them, on all queries
-    metadata: dict[str, Any] = field(default_factory=dict)
+    method: MetaEvaluationOptions
+    scores: Scores  # all scores, on all queries
 
-    @classmethod
-    def of_scores(
-        cls, scores: Scores, sets: Mapping[str, Sequence[str]] | None = None, choices: Choices | None = None
-    ) -> MetaEvaluation:
-        """Of scores that are there already, on all their queries and on sets that are given as {name: queries}."""
-        place = {query: i for i, query in enumerate(scores.queries)}
-        found = families(scores)
-        chosen: dict[str, list[int]] = {"all": list(range(len(scores.queries)))}
-        for name, queries in (sets or {}).items():
-            if unknown := [query for query in queries if query not in place]:
-                raise UnknownName(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
-            chosen[name] = [place[query] for query in queries]
-        views = {
-            name: tuple(_view(scores, family, np.array(places, dtype=np.int64)) for family in found)
-            for name, places in chosen.items()
-        }
-        return cls._of(views, found, choices or Choices(), scores)
-
-    @classmethod
-    def _of(
-        cls, views: dict[str, tuple[Scores, ...]], of: tuple[Family, ...], choices: Choices, scores: Scores
-    ) -> MetaEvaluation:
-        if len(scores.systems) < 2:
-            raise CalipersError(
-                f"there is only one system ({', '.join(scores.systems)}): measures are judged by how they order systems"
-            )
-        if len(scores.queries) < 2:
+    def __post_init__(self) -> None:
+        if len(self.scores.systems) < 2:
+            names = ", ".join(self.scores.systems)
+            raise CalipersError(f"there is only one system ({names}): measures are judged by how they order systems")
+        if len(self.scores.queries) < 2:
             raise CalipersError("there are fewer than two queries: nothing can be said of the measures")
-        correlation_name(choices.correlation)
-        sizes = {name: tuple(len(view.queries) for view in parts) for name, parts in views.items()}
-        return cls(views, of, choices, sizes, scores, {"queries": len(scores.queries), "systems": len(scores.systems)})
+
+    @property
+    def title(self) -> str:
+        """The number of measures and systems, and the test."""
+        measures, systems = counted(len(self.families), "measure"), counted(len(self.systems), "system")
+        how = f"{self.method.test} test at alpha {self.method.alpha:g}, seed {self.method.seed}"
+        return f"{measures}, {systems}; {how}"
+
+    @property
+    def summary(self) -> str:
+        """The measure that tells most systems apart, and the measure that orders them most stably."""
+        return " ".join(f"{sentence}." for sentence in self.conclusions()) or "There are too few queries for a test."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on the scores, the members of each family, and the size of each set."""
+        queries = counted(len(self.scores.queries), "query")
+        together = [
+            f"{family.name}: {', '.join(self.scores.measures[m] for m in family.members)} together"
+            for family in self.families
+            if len(family.members) > 1
+        ]
+        sizes = [f"set {name}: {sizes} of {queries}" for name, sizes in self._set_sizes()]
+        return (*self.scores.notes, *together, *(sizes if len(self.sets) > 1 else ()))
+
+    def tables(self) -> Tables:
+        """Return the tables that these measures and sets allow.
+
+        Comparisons of measures need two measures, and swap rates two sets. Each set that has enough queries for a test
+        has a curve of achieved significance levels.
+        """
+        makers: dict[str, Callable[[], Table]] = {"power": self._power_table, "scores": self._scores_table}
+        if len(self.families) > 1:
+            makers |= {"tau": self._tau_table, "conflicts": self._conflicts_table}
+        makers["pad"] = self._pad_table
+        if len(self.sets) > 1:
+            makers["swaps"] = self._swaps_table
+        makers |= {"split-half": self._split_half_table, "stability": self._stability_table}
+        tested = [name for name in self.sets if self.compared[name] is not None]
+        makers |= {f"curve-{name}": partial(self._curve, name) for name in tested}
+        return Tables(makers)
+
+    def _curve(self, name: str) -> Table:
+        return self.power(name).curve()
 
     # -- what the tables are made from -------------------------------------------------------------
 
     @property
     def sets(self) -> tuple[str, ...]:
+        """Names of the sets of queries."""
         return tuple(self.views)
 
     @property
     def main_set(self) -> str:
-        """The set that the answers are about: all queries, or the first set where these are not asked for."""
+        """The set that the summary is about: all queries, or the first set if `all` is not among the sets."""
         return "all" if "all" in self.views else self.sets[0]
 
     @property
     def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
         return next(iter(self.views.values()))[0].systems
 
-    def sets_of_queries(self) -> list[tuple[str, str]]:
-        """The size of each set, or its range where it depends on the measure."""
-        return [
-            (name, str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}")
-            for name, sizes in self.sizes.items()
-        ]
+    def _set_sizes(self) -> list[tuple[str, str]]:
+        """Return the size of each set, or its range if it depends on the measure."""
+        found = []
+        for name, parts in self.views.items():
+            sizes = [len(view.queries) for view in parts]
+            found.append((name, str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"))
+        return found
 
     @cached_property
     def averages(self) -> dict[str, Floats]:
-        """Of each set: the mean over cutoffs of the mean over queries, [family, system]."""
+        """Means over cutoffs and queries, by set: arrays of family x system."""
         return {
             name: np.array([means(view.values).mean(axis=0) for view in parts]) for name, parts in self.views.items()
         }
 
     @cached_property
     def compared(self) -> dict[str, Comparison | None]:
-        """Of each set: all pairs of systems under all measures; None where a set has too few queries."""
+        """Comparisons of all pairs of systems under all measures, by set. None for a set with too few queries."""
         return {name: self._compare(parts) for name, parts in self.views.items()}
 
     def _compare(self, parts: tuple[Scores, ...]) -> Comparison | None:
         if min(len(view.queries) for view in parts) < 2:
             return None
-        choices = self.choices
-        how = (choices.test, choices.correction)
+        how = self.method
         each = [
-            compare(view, *how, alpha=choices.alpha, samples=choices.samples, seed=choices.seed, warn=False)
+            compare(
+                view, test=how.test, correction=how.correction, alpha=how.alpha, samples=how.samples, seed=how.seed,
+                warn=False,
+            )
             for view in parts
-        ]
+        ]  # fmt: skip
         return replace(
             each[0],
             measures=tuple(name for part in each for name in part.measures),
@@ -195,10 +228,10 @@ class MetaEvaluation:
         """
         view = self.views[name or self.main_set][place_in(self.families, family)]
         view = view.by_name()
-        return stability(view.values.mean(axis=0), view.systems, samples, seed=self.choices.seed)
+        return stability(view.values.mean(axis=0), view.systems, samples, seed=self.method.seed)
 
-    def answers(self, samples: int = 1000) -> list[str]:
-        """Say which measure tells most systems apart, and which orders them most stably, on the main set."""
+    def conclusions(self, samples: int = 1000) -> list[str]:
+        """Return which measure tells most systems apart, and which orders them most stably, on the main set."""
         if self.compared[self.main_set] is None:
             return []
         on = "" if self.main_set == "all" else f" on the set {self.main_set}"
@@ -207,30 +240,14 @@ class MetaEvaluation:
         taus = {family.name: self.stability(family.name, samples=samples).tau for family in self.families}
         return [
             _best(shares, _APART, "of the pairs differ significantly", ".1%")
-            + f"{on} ({self.choices.test} test at {self.choices.alpha:g})",
+            + f"{on} ({self.method.test} test at {self.method.alpha:g})",
             _best(taus, "orders the systems most stably", "is the mean tau with the order over all queries", ".3f")
-            + f"{on} (over {samples} bootstrap samples of the queries, seed {self.choices.seed})",
+            + f"{on} (over {samples} bootstrap samples of the queries, seed {self.method.seed})",
         ]
 
     # -- the tables --------------------------------------------------------------------------------
 
-    def table(self, name: str) -> Table:
-        """One of TABLES."""
-        made: Mapping[str, Callable[[], Table]] = {
-            "scores": self.scores_table,
-            "tau": self.tau_table,
-            "conflicts": self.conflicts_table,
-            "power": self.power_table,
-            "pad": self.pad_table,
-            "swaps": self.swaps_table,
-            "split-half": self.split_half_table,
-            "stability": self.stability_table,
-        }
-        if name not in made:
-            raise CalipersError(f"unknown table '{name}'; there are {', '.join(made)}")
-        return made[name]()
-
-    def scores_table(self) -> Table:
+    def _scores_table(self) -> Table:
         """set, system, and each measure (tables 2 to 5, 12 to 15)."""
         columns = [name for view in self.views[self.sets[0]] for name in view.measures]
         rows: list[tuple[Cell, ...]] = []
@@ -239,9 +256,9 @@ class MetaEvaluation:
             rows += [(name, system, *of_systems[:, s].tolist()) for s, system in enumerate(self.systems)]
         return Table(("set", "system", *columns), tuple(rows), self._about())
 
-    def tau_table(self) -> Table:
+    def _tau_table(self) -> Table:
         """Rank correlation between the orderings by two families (tables 6, 16)."""
-        kind = self.choices.correlation
+        kind = self.method.correlation
 
         def cell(one: int, other: int, name: str) -> float:
             averages = self.averages[name]
@@ -249,7 +266,7 @@ class MetaEvaluation:
 
         return self._of_confronted(cell, {"correlation": correlation_name(kind)})
 
-    def conflicts_table(self) -> Table:
+    def _conflicts_table(self) -> Table:
         """Tests that are significant under exactly one of two families, and in opposite directions (7, 17)."""
         rows: list[tuple[Cell, ...]] = []
         for one, other in self._confronted():
@@ -271,7 +288,7 @@ class MetaEvaluation:
         except CalipersError:
             return None
 
-    def power_table(self) -> Table:
+    def _power_table(self) -> Table:
         """Significant tests, and their share of all tests (8, 18)."""
         powers = {name: None if self.compared[name] is None else self.power(name) for name in self.sets}
         rows: list[tuple[Cell, ...]] = []
@@ -292,21 +309,18 @@ class MetaEvaluation:
         columns = ("measure", "tests", *self.sets, *(f"{name} share" for name in self.sets))
         return Table(columns, tuple(rows), self._about())
 
-    def pad_table(self) -> Table:
+    def _pad_table(self) -> Table:
         """Percentage absolute difference (9, 19)."""
         rows: list[tuple[Cell, ...]] = [
             (
                 family.name,
-                *(
-                    percentage_absolute_difference(self.averages[name][f], self.choices.denominator)
-                    for name in self.sets
-                ),
+                *(percentage_absolute_difference(self.averages[name][f], self.method.pad) for name in self.sets),
             )
             for f, family in enumerate(self.families)
         ]
-        return Table(("measure", *self.sets), tuple(rows), {**self._about(), "denominator": self.choices.denominator})
+        return Table(("measure", *self.sets), tuple(rows), {**self._about(), "denominator": self.method.pad})
 
-    def swaps_table(self) -> Table:
+    def _swaps_table(self) -> Table:
         """Swap rates between each two sets (11, 21; 6.11, 6.12, 7.11, 7.12)."""
         pairs = list(combinations(self.sets, 2))
         rows: list[tuple[Cell, ...]] = [
@@ -315,18 +329,18 @@ class MetaEvaluation:
         ]
         return Table(("measure", *(f"{x} / {y}" for x, y in pairs)), tuple(rows), self._about())
 
-    def split_half_table(self) -> Table:
+    def _split_half_table(self) -> Table:
         """set, measure, swap rate between random halves of the queries, and the difference needed for 5% swaps."""
         rows: list[tuple[Cell, ...]] = []
         for name, parts in self.views.items():
             for family, view in zip(self.families, parts, strict=True):
                 if len(view.queries) < 2:
                     continue
-                found = split_half_swap_rate(view.by_name().values.mean(axis=0), seed=self.choices.seed)
+                found = split_half_swap_rate(view.by_name().values.mean(axis=0), seed=self.method.seed)
                 rows.append((name, family.name, found.size, found.rate, found.needed()))
         return Table(("set", "measure", "queries", "swap rate", "difference at 5%"), tuple(rows), self._about())
 
-    def stability_table(self) -> Table:
+    def _stability_table(self) -> Table:
         """Over bootstrap samples of the queries: how far rankings agree with that over all of them."""
         rows: list[tuple[Cell, ...]] = []
         for name, parts in self.views.items():
@@ -367,8 +381,9 @@ class MetaEvaluation:
     # -- pieces ------------------------------------------------------------------------------------
 
     def _about(self) -> dict[str, Any]:
-        choices = self.choices
-        return {**self.metadata, "test": choices.test, "alpha": choices.alpha, "seed": choices.seed}
+        how = self.method
+        size = {"queries": len(self.scores.queries), "systems": len(self.systems)}
+        return {**size, "test": how.test, "alpha": how.alpha, "seed": how.seed}
 
     def _confronted(self) -> list[tuple[int, int]]:
         return [
@@ -382,15 +397,6 @@ class MetaEvaluation:
             for one, other in self._confronted()
         ]
         return Table(("measure", "against", *self.sets), tuple(rows), {**self._about(), **about})
-
-    def __repr__(self) -> str:
-        return (
-            f"<MetaEvaluation: {counted(len(self.families), 'measure')} on "
-            f"{', '.join(self.sets)}>\n{self.power_table()}"
-        )
-
-    def _repr_html_(self) -> str:
-        return self.power_table()._repr_html_()
 
 
 def _best(values: Mapping[str, float], what: str, of: str, format: str) -> str:
@@ -417,100 +423,143 @@ _PLURAL = {
 }
 
 
-def meta_evaluate(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    measures: Measures = DEFAULT_MEASURES,
-    sets: Iterable[str] = ("all",),
-    choices: Choices | None = None,
-    *,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
-    **policies: Unpack[Policies],
+def metaeval(
+    evaluation: Evaluation | ScoresLike,
+    *others: Never,
+    sets: str | Iterable[str] | Mapping[str, Sequence[str]] = "all",
+    test: str = "t",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    samples: Samples | None = None,
+    seed: int = SEED,
+    correlation: str = "tau-b",
+    pad: str = "absolute",
+    set_size: float = 0.25,
+    absolute: bool = False,
+    population: str = DEFAULT_POPULATION,
 ) -> MetaEvaluation:
-    """Judge measures by what they say of some runs, on sets of queries.
+    """Evaluate measures by the scores that they give to systems.
 
-    Measures that differ in the cutoff only are one family: its tests are counted together, its scores averaged.
-    sets: among all, uninformative, ideal, hard, easy, broad, focused, left, right.
-    warn: give one CalipersWarning with what is to be known of the runs, as `evaluate` does; `scores.notes` has it too.
-    policies: how lists are read and undefined scores counted, as for `evaluate`.
+    Measures that differ in the cutoff only are one family: their tests are counted together and their scores averaged.
+
+    evaluation: an experiment, or scores.
+    sets: sets of queries: `all`, `uninformative`, `ideal`, `hard`, `easy`, `broad`, `focused`, `left`, `right`, or a
+        list of these. Scores alone have the set `all`, and sets of your own as {name: queries}.
+    test, correction, alpha, samples, seed: as for `compare`.
+    correlation: rank correlation between the orders of systems, as for `calipers.stats.rank_correlation`.
+    pad: the denominator of the percentage absolute difference: the absolute value of the larger mean (`absolute`), or
+        the larger mean itself (`literal`).
+    set_size: size of the sets `uninformative` and `ideal`, a number or a share of the queries.
+    absolute: choose these sets by the absolute difference between systems and a random ranking.
+    population: the documents that random rankings shuffle when these sets are chosen, as for `bounds`.
+
+    >>> import calipers as cal
+    >>> found = metaeval(cal.as_scores([[[0.9, 0.8], [0.2, 0.1]], [[0.5, 0.4], [0.6, 0.1]]], measure=["AP", "RR"]))
+    >>> print(found.table("power"))
+    measure  tests  all  all share
+    -------  -----  ---  ---------
+    AP           1    1     1.0000
+    RR           1    0     0.0000
+    <BLANKLINE>
     """
-    choices = choices or Choices()
-    check_type("choices", choices, Choices, "Choices")
+    only_scores("metaeval", others)
     check_type("sets", sets, Iterable, f"names of sets among {', '.join(SETS)}")
-    wanted_sets = list(dict.fromkeys(sets))
-    for name in wanted_sets:
-        check_choice("set", name, SETS)
-    if not wanted_sets:
-        raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
-    known = as_judgments(judgments)
-    systems: list[Run] = as_runs(runs)
-    if set(wanted_sets) & {*HALVES, *BY_DIFFERENCE}:
-        systems = [RememberedRun(system) for system in systems]
-    wanted = parse_all(measures)
-    names = [name for name, _ in wanted]
-    exact = {repr(measure.bind(known.pool)) for _, measure in wanted}
-    bases = {repr(base_measure(measure).bind(known.pool)): None for _, measure in wanted}
-    extra = [base for base in bases if base not in exact] if set(wanted_sets) & set(BY_DIFFERENCE) else []
-    scores = evaluate(known, systems, [*names, *extra], progress=progress, warn=warn, **policies)
-    found = families(scores, only=names)
+    how = MetaEvaluationOptions(
+        test, correction, alpha, samples, seed, correlation, pad, set_size, absolute, population
+    )
+    if not isinstance(evaluation, Evaluation):
+        return _of_scores(as_scores(evaluation), sets, how)
+    if isinstance(sets, Mapping):
+        raise CalipersError("sets of your own are for scores: give experiment.scores, or the names of known sets")
+    return _of_evaluation(evaluation, [sets] if isinstance(sets, str) else list(dict.fromkeys(sets)), how)
 
+
+def _of_scores(
+    scores: Scores, sets: str | Iterable[str] | Mapping[str, Sequence[str]], how: MetaEvaluationOptions
+) -> MetaEvaluation:
+    """Evaluate measures on all queries of some scores, and on sets that are given."""
+    if not isinstance(sets, Mapping):
+        named = [sets] if isinstance(sets, str) else list(sets)
+        if named != ["all"]:
+            raise CalipersError("scores have no sets but all: the other sets need judgments and runs")
+        sets = {}
+    place = {query: i for i, query in enumerate(scores.queries)}
+    found = families(scores)
+    chosen: dict[str, list[int]] = {"all": list(range(len(scores.queries)))}
+    for name, queries in sets.items():
+        if unknown := [query for query in queries if query not in place]:
+            raise UnknownName(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
+        chosen[name] = [place[query] for query in queries]
+    views = {
+        name: tuple(_view(scores, family, np.array(places, dtype=np.int64)) for family in found)
+        for name, places in chosen.items()
+    }
+    return MetaEvaluation(views, found, how, scores)
+
+
+def _of_evaluation(evaluation: Evaluation, sets: Sequence[str], how: MetaEvaluationOptions) -> MetaEvaluation:
+    """Evaluate measures on the known sets of these names."""
+    for name in sets:
+        check_choice("set", name, SETS)
+    if not sets:
+        raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
+    given = evaluation.changed(runs=tuple(map(remembered, evaluation.runs)))
+    known, names = given.judgments, list(given.measures)
+    wide = given
+    if set(sets) & set(BY_DIFFERENCE):
+        exact = {repr(measure.bind(known.pool)) for measure in given.measures.values()}
+        bases = [base_measure(measure) for measure in given.measures.values()]
+        extra = {repr(base): base for base in bases if repr(base.bind(known.pool)) not in exact}
+        wide = given.changed(measures={**given.measures, **extra})
+    scores = evaluation.scores if wide is given else wide.scores
+    found = families(scores, only=names)
     everything: Ints = np.arange(len(scores.queries))
-    by_grades = broad_and_focused(known, seed=choices.seed) if set(wanted_sets) & set(BY_GRADES) else {}
-    halves = document_halves(known, choices.seed) if set(wanted_sets) & set(HALVES) else {}
-    types = {}
-    if set(wanted_sets) & set(BY_DIFFERENCE):
-        types = _types_of_bases(known, systems, scores, found, choices.population, policies)
+    by_grades = broad_and_focused(known, seed=how.seed) if set(sets) & set(BY_GRADES) else {}
+    halves = document_halves(known, how.seed) if set(sets) & set(HALVES) else {}
+    types = _types_of_bases(wide, found, how.population) if set(sets) & set(BY_DIFFERENCE) else {}
     views: dict[str, tuple[Scores, ...]] = {}
-    for name in wanted_sets:
+    for name in sets:
         source, places = scores, everything
         if name in HALVES:
             half = halves[name]
-            parts = [half.run(system) for system in systems]
-            condensed: Policies = {**policies, "condensed": True, "unmatched": "warn"}
-            source = evaluate(half.judgments, parts, names, warn=False, **condensed)
+            source = given.changed(
+                judgments=half.judgments, runs=tuple(half.run(run) for run in given.runs),
+                options=given.options.changed(condensed=True), unmatched="warn", warn=False,
+            ).scores  # fmt: skip
         elif name in BY_GRADES:
             places = by_grades[name]
         views[name] = tuple(
             _view(
                 source,
                 family,
-                by_difference(types[family.name], name, choices.size, choices.absolute)
+                by_difference(types[family.name], name, how.set_size, how.absolute)
                 if name in BY_DIFFERENCE
                 else places,
             )
             for family in found
         )
-    return MetaEvaluation._of(views, found, choices, scores)
+    return MetaEvaluation(views, found, how, scores)
 
 
-def _types_of_bases(
-    judgments: Any,
-    systems: Sequence[Run],
-    scores: Scores,
-    of: Sequence[Family],
-    population: str,
-    policies: Policies,
-) -> dict[str, QueryTypes]:
-    """The types of the queries for each family, by the measures that it is made from."""
-    how: dict[str, Any] = {key: scores.metadata[key] for key in ("depth", "condensed")}
+def _types_of_bases(evaluation: Evaluation, of: Sequence[Family], population: str) -> dict[str, QueryTypes]:
+    """Return the types of the queries for each family, by the measures that it normalises."""
+    scores = evaluation.scores
     exact = [repr(measure) for measure in scores.definitions]
     found: dict[tuple[str, ...], QueryTypes] = {}
     result = {}
     for family in of:
-        bases = tuple(repr(base_measure(scores.definitions[m])) for m in family.members)
+        measures = [base_measure(scores.definitions[m]) for m in family.members]
+        bases = tuple(map(repr, measures))
         if bases not in found:
             places = [exact.index(base) for base in bases]
             part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
-            facts = facts_as_keywords(policies, (scores.definitions[place] for place in places))
-            of_bases = bounds(judgments, list(bases), population=population, runs=systems, **how, **facts)
-            found[bases] = query_types(part, of_bases)
+            found[bases] = query_types(part, bounds_of(evaluation.of_measures(measures), population=population))
         result[family.name] = found[bases]
     return result
 
 
 def _view(scores: Scores, family: Family, places: Any) -> Scores:
-    """The scores of a family on some queries."""
+    """Return the scores of a family on some queries."""
     members = list(family.members)
     return Scores(
         tuple(scores.measures[m] for m in members),

@@ -76,7 +76,7 @@ def discriminative_power(
     0.6666666666666666
     """
     scores = as_scores(scores)
-    compared = compare(scores, test, correction, alpha=alpha, samples=samples, seed=seed, warn=False)
+    compared = compare(scores, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, warn=False)
     return power_of(compared, families(scores))
 
 

@@ -1,1 +1,11 @@
-"""Planning an experiment: how many queries, which measure, how deep to judge, how often to repeat."""
+"""Planning of experiments: how many queries, judgments or repeated runs a comparison needs."""
+
+from calipers.lazy_names import lazy_names
+
+_HOMES = {
+    "budget": ("BudgetPlan", "plan_budget"),
+    "repeats": ("RepeatedRuns", "repeated_runs"),
+    "sample_size": ("SampleSizePlan", "plan"),
+}
+__all__ = [name for names in _HOMES.values() for name in names]
+__getattr__ = lazy_names(__name__, _HOMES)

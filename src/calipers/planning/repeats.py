@@ -221,8 +221,8 @@ class RepeatedRuns(Result):
 
 def repeated_runs(
     scores: ScoresLike,
-    repeats: str | Groups,
     *,
+    repeats: str | Groups,
     correction: str | None = "holm",
     baseline: str | None = None,
     alpha: float = 0.05,
@@ -244,7 +244,7 @@ def repeated_runs(
     >>> import calipers as cal
     >>> values = [[0.5, 0.3, 0.6], [0.52, 0.3, 0.55], [0.4, 0.2, 0.5], [0.41, 0.25, 0.45]]
     >>> scores = cal.as_scores(values, systems=["new-1", "new-2", "old-1", "old-2"], measure="AP")
-    >>> found = repeated_runs(scores, "{system}-{repeat}")
+    >>> found = repeated_runs(scores, repeats="{system}-{repeat}")
     >>> round(float(found.comparison.p[0, 0]), 4)
     0.0097
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.planning.simulated_power import SIMULATED, Pilot, SimulatedExperiments
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
 from calipers.results.result import Result, Tables, in_short
-from calipers.results.score_files import ScoresLike, as_scores
+from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.differences import all_pairs
@@ -88,14 +88,17 @@ class SampleSizePlan(Result):
         return [self._conclusion(m) for m in range(len(self.measures))]
 
     def _conclusion(self, m: int) -> str:
-        at_hand = f"the {counted(self.at_hand[m], 'query')} at hand"
+        at_hand = counted(self.at_hand[m], "query")
         if not self.given:
             return (
-                f"{self.measures[m]}: {at_hand} find a difference of {self.detectable[m]:.4g} with power {self.power:g}"
+                f"{self.measures[m]}: {at_hand} can detect a difference of {self.detectable[m]:.4g} (power "
+                f"{self.power:g})"
             )
+        queries = self.queries[m]
         return (
-            f"{self.measures[m]}: {counted(self.queries[m], 'query')} find a difference of {self.difference[m]:g} with "
-            f"power {self.power:g}, {at_hand} with power {self.power_at(m, self.at_hand[m]):.3f}"
+            f"{self.measures[m]}: {counted(queries, 'query')} {verb(queries, 'is', 'are')} needed to detect a "
+            f"difference of {self.difference[m]:g} (power {self.power:g}); the power of {at_hand} is "
+            f"{self.power_at(m, self.at_hand[m]):.3f}"
         )
 
     def tables(self) -> Tables:
@@ -157,15 +160,15 @@ class SampleSizePlan(Result):
 
 def plan(
     scores: ScoresLike,
+    *others: Never,
     difference: float | None = None,
-    *,
     power: float = 0.8,
     alpha: float = 0.05,
     pairs: Pairs = 1,
     queries: int | None = None,
     design: str = "t",
     upper: float | None = None,
-    systems: int | None = None,
+    over: int | None = None,
     samples: int | None = None,
     seed: int = SEED,
 ) -> SampleSizePlan:
@@ -179,22 +182,23 @@ def plan(
     design: `t` (paired t), `anova` (one-way), `anova2` (queries as blocks), or simulated: `randomization`, `bootstrap`.
     upper: plan for the upper limit of the standard deviation at this level of confidence, as 0.8: a pilot of a few
         queries may have been lucky.
-    systems: that anova and anova2 will compare; those of the pilot where not given.
+    over: number of systems that anova and anova2 will compare; without it, those of the pilot.
     samples, seed: of simulated designs.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]], measure="AP")
-    >>> print(plan(scores, 0.1).table())
+    >>> print(plan(scores, difference=0.1).table())
     measure  difference      sd   power   alpha  pairs  queries  detectable
     -------  ----------  ------  ------  ------  -----  -------  ----------
     AP           0.1000  0.1493  0.8000  0.0500      1       20      0.3177
     <BLANKLINE>
     """
+    only_scores("plan", others)
     scores = as_scores(scores).by_name()
     _check(scores, difference, power, alpha, queries, design, upper, samples, seed)
     count = len(scores.systems)
     tests = _pairs(pairs, count, design)
-    groups = count if systems is None else systems
+    groups = count if over is None else over
     if design in ("anova", "anova2") and groups < 2:
         raise CalipersError(f"an analysis of variance of {counted(groups, 'system')} compares nothing")
     each = alpha / tests

@@ -42,7 +42,7 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     alt = altair()
     name = scores.measures[chosen_measure(measure, scores.measures)]
     scores = scores.of_measures([name])
-    mean, (low, high) = scores.mean(), mean_intervals(scores, level)
+    mean, (low, high) = scores.mean(), mean_intervals(scores, level=level)
     triples = zip(mean[name], low[name], high[name], strict=True)
     rows = [
         {"system": system, "mean": m, "low": _or_none(lo), "high": _or_none(hi)}

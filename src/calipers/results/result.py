@@ -102,15 +102,15 @@ class Result(ABC):
         """
         if table is not None:
             return self.table(table).to_json()
-        return json.dumps(self._json(), ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(self.as_dict(), ensure_ascii=False, indent=1) + "\n"
 
-    def _json(self) -> dict[str, Any]:
-        """Return what `to_json` writes about the whole result."""
+    def as_dict(self, tables: Mapping[str, Table] | None = None) -> dict[str, Any]:
+        """Return the title, the summary, the notes, and all tables or some of them. `to_json` writes it."""
         return {
             "title": self.title,
             "summary": self.summary,
             "notes": list(self.notes),
-            "tables": {name: table.json_rows() for name, table in self.tables().items()},
+            "tables": {name: table.json_rows() for name, table in (tables or self.tables()).items()},
         }
 
     def to_markdown(

@@ -83,6 +83,7 @@ def as_scores(
     """
     if isinstance(values, Scores):
         return values
+    _refuse_other_kinds(values)
     if is_frame(values):
         if systems is not None or queries is not None:
             raise CalipersError("a frame names its systems and queries itself; give an array to name them here")
@@ -94,8 +95,8 @@ def as_scores(
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise CalipersError(
-            f"scores cannot be {described(values)}: expected Scores, as `evaluate` returns them, a frame, or an array "
-            "of system x query. Evaluate judgments and runs first"
+            f"expected scores of system x query, found {described(values)}: evaluate first, scores = "
+            "calipers.evaluate(judgments, runs, measures)"
         ) from None
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     if array.ndim == 2:
@@ -117,6 +118,33 @@ def as_scores(
         if twice := _twice(given):
             raise CalipersError(f"the {what} '{twice}' is there twice")
     return Scores(names, systems, queries, array, np.where(np.isnan(array), Reason.MISSING, 0).astype(np.uint8))
+
+
+def only_scores(function: str, others: Sequence[object]) -> None:
+    """Raise an error if a function of scores was given judgments and runs instead.
+
+    >>> only_scores("compare", ())
+    """
+    if others:
+        raise CalipersError(
+            f"{function} takes scores, and options by name: evaluate first, scores = calipers.evaluate(judgments, "
+            "runs, measures)"
+        )
+
+
+def _refuse_other_kinds(values: Any) -> None:
+    """Raise an error for judgments, runs, files and experiments, which have to be scored or read first."""
+    if hasattr(values, "scores") and not isinstance(values, np.ndarray) and not is_frame(values):
+        raise CalipersError(
+            "expected scores, found an experiment: use experiment.scores, or a method of the experiment"
+        )
+    if isinstance(values, str | Path):
+        raise CalipersError(f"expected scores, found '{values}': read them first, scores = calipers.read_scores(path)")
+    if isinstance(values, Mapping | set) or hasattr(values, "queries") or values is None:
+        raise CalipersError(
+            f"expected scores, found {type(values).__name__}: evaluate first, scores = calipers.evaluate(judgments, "
+            "runs, measures)"
+        )
 
 
 def _of_frame(frame: Any, measure: str | Sequence[str]) -> Scores:

@@ -197,7 +197,7 @@ def discriminative_power(
     from calipers.metaevaluation.families import families
     from calipers.metaevaluation.power import power_of
 
-    compared = compare(scores, test, correction, alpha=alpha)
+    compared = compare(scores, test=test, correction=correction, alpha=alpha)
     return power_of(compared, families(_named_only(scores)))
 
 

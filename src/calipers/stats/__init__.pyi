@@ -1,5 +1,14 @@
+from calipers.stats.bounded_intervals import mean_intervals as mean_intervals
 from calipers.stats.comparison import Comparison as Comparison
 from calipers.stats.comparison import compare as compare
 from calipers.stats.correction import holm as holm
 from calipers.stats.correlation import kendall_b as kendall_b
 from calipers.stats.correlation import rank_correlation as rank_correlation
+from calipers.stats.equivalence_tests import NonInferiority as NonInferiority
+from calipers.stats.equivalence_tests import non_inferiority as non_inferiority
+from calipers.stats.leave_one_out import influence as influence
+from calipers.stats.rank_biased_overlap import rbo as rbo
+from calipers.stats.reproduced_runs import Reproducibility as Reproducibility
+from calipers.stats.reproduced_runs import reproducibility as reproducibility
+from calipers.stats.significance_marks import mark_significance as mark_significance
+from calipers.stats.standardisation import standardise as standardise

@@ -67,9 +67,9 @@ def range_of(measure: Measure) -> Range | None:
 
 def mean_intervals(
     scores: ScoresLike,
+    *,
     level: float = 0.95,
     method: str = "auto",
-    *,
     query_weights: QueryWeights | None = None,
     samples: int = SAMPLES,
     seed: int = SEED,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from calipers.plurals import counted, plural_of, verb
 from calipers.results.ambiguous_names import refuse_ambiguous_names
 from calipers.results.query_groups import stacked
 from calipers.results.result import Result, Tables, in_short
-from calipers.results.score_files import ScoresLike, as_scores
+from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means, order_of
 from calipers.results.tables import PValue, Table
 from calipers.stats import bayesian
@@ -51,10 +51,10 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def compare(
     scores: ScoresLike,
+    *others: Never,
+    baseline: str | Sequence[str] | None = None,
     test: str = "t",
     correction: str | None = "holm",
-    baseline: str | Sequence[str] | None = None,
-    *,
     alpha: float = 0.05,
     level: float | None = None,
     samples: Samples | None = None,
@@ -98,6 +98,7 @@ def compare(
     AP       new       old           0.1375  -0.1001  0.3751  0.1627      0.1627  0.9209  4
     <BLANKLINE>
     """
+    only_scores("compare", others)
     scores = as_scores(scores)
     name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
     if name in UNCORRECTED:
@@ -217,28 +218,6 @@ def _by_group(groups: Mapping[str, Scores], correction: str, **method: Any) -> d
         group: replace(each, p_adjusted=p, metadata={**each.metadata, "correction": correction})
         for (group, each), p in zip(found.items(), parts, strict=True)
     }
-
-
-def equivalence(
-    scores: ScoresLike,
-    margin: float,
-    correction: str | None = "holm",
-    baseline: str | None = None,
-    *,
-    alpha: float = 0.05,
-    level: float | None = None,
-    warn: bool = True,
-) -> Comparison:
-    """Which systems are different, which are equal within a margin, and which the queries leave undecided.
-
-    `compare` with the t test and this margin: its table has the p value of two one-sided tests and a verdict as well.
-
-    >>> import calipers as cal
-    >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.40], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
-    >>> equivalence(scores, 0.05).verdicts
-    [['equal']]
-    """
-    return compare(scores, "t", correction, baseline, alpha=alpha, level=level, equivalence=margin, warn=warn)
 
 
 def baseline_names(baseline: str | Sequence[str] | None) -> list[str]:

@@ -115,7 +115,7 @@ class NonInferiority(Result):
         return Table(("measure", "difference", "low", "p", "n", "holds"), tuple(rows))
 
 
-def non_inferiority(scores: ScoresLike, new: str, old: str, margin: float, *, alpha: float = 0.05) -> NonInferiority:
+def non_inferiority(scores: ScoresLike, *, old: str, new: str, margin: float, alpha: float = 0.05) -> NonInferiority:
     """Test under each measure whether the new system is worse than the old one by less than the margin.
 
         low = mean - t_{1-alpha, n-1} error > -margin
@@ -124,7 +124,7 @@ def non_inferiority(scores: ScoresLike, new: str, old: str, margin: float, *, al
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
-    >>> found = cal.non_inferiority(scores, "new", "old", margin=0.02)
+    >>> found = non_inferiority(scores, old="old", new="new", margin=0.02)
     >>> round(found.tests[0].low, 4), found.holds
     (-0.0088, True)
     """

@@ -18,14 +18,15 @@ NAMES = {
 }  # fmt: skip
 
 
-def marked(
+def mark_significance(
     scores: ScoresLike,
-    baseline: str | Sequence[str] | None = None,
     *,
+    baseline: str | Sequence[str] | None = None,
     test: str = "t",
     correction: str | None = "holm",
     alpha: float = 0.05,
     stars: bool = False,
+    second_best: bool = False,
 ) -> Table:
     """Return the means of the systems as a paper prints them.
 
@@ -34,11 +35,12 @@ def marked(
     several baselines, each mark is followed by the number of its baseline, and a note lists the numbers. The correction
     is for all pairs of a system and a baseline together. Without a baseline, systems have letters, and the letters
     beside a mean are those of the systems that it is significantly better than; with more than 26 systems a note says
-    that there are no letters. The best mean of each measure is in bold.
+    that there are no letters. The best mean of each measure is in bold, and with `second_best` the second best is
+    underlined.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
-    >>> print(marked(scores).to_markdown(), end="")
+    >>> print(mark_significance(scores).to_markdown(), end="")
     |  | system | AP |
     | --- | --- | ---: |
     | a | new | **0.8000**<sup>b</sup> |
@@ -48,7 +50,7 @@ def marked(
     """
     scores = as_scores(scores)
     baselines = baseline_names(baseline)
-    table = scores.best_in_bold(scores.mean())
+    table = scores.best_in_bold(scores.mean()).changed(second_best=second_best)
     if len(scores.systems) < 2 or len(scores.queries) < 2:
         if baselines:
             raise CalipersError("a baseline needs another system, and at least two queries")
@@ -58,7 +60,7 @@ def marked(
             f"No letters of significance: {counted(len(scores.systems), 'system')}, and letters are for {MOST} at most."
         )
         return table.changed(notes=(f"{why} Name a baseline to have marks.",))
-    found = compare(scores, test, correction, baselines, alpha=alpha, warn=False)
+    found = compare(scores, test=test, correction=correction, baseline=baselines, alpha=alpha, warn=False)
     about = f"({NAMES.get(test, test)}, {found.metadata['correction']}, p < {alpha:g})"
     if baselines:
         marks = _against(found, baselines, stars)
@@ -78,19 +80,19 @@ def marked(
     )
 
 
-def with_p(scores: ScoresLike, baseline: str | Sequence[str], *, test: str = "t") -> Table:
+def means_with_p(scores: ScoresLike, *, baseline: str | Sequence[str], test: str = "t") -> Table:
     """Return the means, and beside each mean the p value of its difference from the baseline's mean: for programs.
 
     The p values are adjusted by Holm's method. With several baselines there is one column of p values for each.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
-    >>> with_p(scores, "old").columns
+    >>> means_with_p(scores, baseline="old").columns
     ('system', 'AP', 'AP p')
     """
     scores = as_scores(scores)
     baselines = baseline_names(baseline)
-    found = compare(scores, test, "holm", baselines, warn=False)
+    found = compare(scores, test=test, correction="holm", baseline=baselines, warn=False)
     p = {
         (m, system, versus): PValue(found.p_adjusted[m, pair])
         for m in range(len(scores.measures))

@@ -144,7 +144,7 @@ def could_turn(
     pairs: PairRanges, scores: Scores, test: str = "t", correction: str = "holm", alpha: float = 0.05
 ) -> tuple[int, int]:
     """How many pairs differ significantly with unjudged documents as 0, and how many of these are open."""
-    compared = compare(scores, test, correction, alpha=alpha, warn=False)
+    compared = compare(scores, test=test, correction=correction, alpha=alpha, warn=False)
     significant = np.asarray(compared.significant[0])
     systems = len(pairs.systems)
     place = np.searchsorted(pairs.a * systems + pairs.b, compared.a * systems + compared.b)  # both are in this order

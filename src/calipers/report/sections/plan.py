@@ -17,7 +17,7 @@ def section(material: Material, detail: Detail) -> Section:
     """Return the section about the power of the queries."""
     found = material.plan
     first, asked = found.measures[0], _round(found.detectable[0])
-    curves = plan(material.scores, asked, alpha=found.alpha) if asked else found
+    curves = plan(material.scores, difference=asked, alpha=found.alpha) if asked else found
     return Section(
         f"With {found.at_hand[0]:,} queries, a paired t test of two systems like these detects a true difference of "
         f"{found.detectable[0]:.4f} in {first} with power {found.power:g} (alpha {found.alpha:g}, one pair). To detect "

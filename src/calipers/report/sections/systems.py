@@ -46,7 +46,7 @@ def _defined(material: Material, measure: str) -> bool:
 
 def _grid(material: Material) -> Grid:
     scores = material.scores
-    mean, (low, high) = scores.mean(), mean_intervals(scores, LEVEL)
+    mean, (low, high) = scores.mean(), mean_intervals(scores, level=LEVEL)
     columns = [Column("system", numeric=False)]
     columns += [Column(m, interval=True, title=f"mean over the {plural_of(material.unit)}") for m in scores.measures]
     ends = [_ends(_floats(mean[m]), m in scores.lower) for m in scores.measures]
