@@ -54,7 +54,7 @@ def sizes(letor: RankerStudy) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for each in letor.collections:
         for family, meta in each.families.items():
-            rows.append((each.name, family, *(size for _, size in meta.sets_of_queries())))
+            rows.append((each.name, family, *(size for _, size in meta.set_sizes())))
     return Table(("collection", "family", *letor.collections[0].families["nDCG"].sets), tuple(rows))
 
 

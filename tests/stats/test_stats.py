@@ -266,7 +266,7 @@ def test_too_few_samples_for_the_number_of_pairs_are_said() -> None:
         assert not said(name, "none", samples=least - 1)
         with pytest.warns(CalipersWarning, match=f"use at least {least} samples"):
             cal.compare(scores, test=name, samples=least - 1)
-    assert [said("tukey", samples=samples) for samples in (19, 20)] == [True, False]
+    assert [said("tukey", "holm", samples=samples) for samples in (19, 20)] == [True, False]
 
 
 def test_the_sampled_bootstrap_comes_near() -> None:

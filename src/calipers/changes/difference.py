@@ -276,7 +276,7 @@ class Difference(Result):
         return "\n".join(parts)
 
     def _json(self) -> dict[str, Any]:
-        """Return the systems and settings as well as the tables."""
+        """Return the systems and settings as well as the summary."""
         like = self.scores.metadata.get("like")
         about = {"old": self.old, "new": self.new, **({"like": like} if like else {}), "top": self.top}
         return {**about, "level": self.level, **super()._json()}

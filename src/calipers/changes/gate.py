@@ -285,7 +285,7 @@ class Check(Result):
         return "\n".join([f"**{markdown_text(self.summary)}**\n", *tables])
 
     def _json(self) -> dict[str, Any]:
-        """Return the verdict and settings as well as the tables."""
+        """Return the verdict and settings as well as the summary."""
         about = {"verdict": self.verdict, "failed": self.failed, "old": self.old, "new": self.new}
         more = {"alpha": self.alpha, "power": self.power, "problems": [text for _, text in self.problems]}
         found = super()._json()

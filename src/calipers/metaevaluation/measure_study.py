@@ -121,7 +121,7 @@ class MetaEvaluation(Result):
             for family in self.families
             if len(family.members) > 1
         ]
-        sizes = [f"set {name}: {sizes} of {queries}" for name, sizes in self._set_sizes()]
+        sizes = [f"set {name}: {sizes} of {queries}" for name, sizes in self.set_sizes()]
         return (*self.scores.notes, *together, *(sizes if len(self.sets) > 1 else ()))
 
     def tables(self) -> Tables:
@@ -161,7 +161,7 @@ class MetaEvaluation(Result):
         """Names of the systems."""
         return next(iter(self.views.values()))[0].systems
 
-    def _set_sizes(self) -> list[tuple[str, str]]:
+    def set_sizes(self) -> list[tuple[str, str]]:
         """Return the size of each set, or its range if it depends on the measure."""
         found = []
         for name, parts in self.views.items():

@@ -106,12 +106,12 @@ class Result(ABC):
 
     def as_dict(self, tables: Mapping[str, Table] | None = None) -> dict[str, Any]:
         """Return the title, the summary, the notes, and all tables or some of them. `to_json` writes it."""
-        return {
-            "title": self.title,
-            "summary": self.summary,
-            "notes": list(self.notes),
-            "tables": {name: table.json_rows() for name, table in (tables or self.tables()).items()},
-        }
+        rows = {name: table.json_rows() for name, table in (tables or self.tables()).items()}
+        return {**self._json(), "tables": rows}
+
+    def _json(self) -> dict[str, Any]:
+        """Return what `as_dict` holds apart from the tables."""
+        return {"title": self.title, "summary": self.summary, "notes": list(self.notes)}
 
     def to_markdown(
         self,
