@@ -542,7 +542,7 @@ def test_several_files_meet_on_what_they_share(tmp_path: Path) -> None:
     assert (scores.measures, scores.systems, scores.queries) == (("ap", "rr"), ("s1", "s2"), ("2", "3"))
     assert scores["rr"].tolist() == [[1, 0.5], [0.25, 1]]
     assert scores.metadata["left_out"] == {"queries": 1, "systems": 1}
-    with pytest.raises(CalipersError, match="1 query and 1 system are not in all"):
+    with pytest.raises(CalipersError, match="1 system and 1 query are not in all"):
         cal.read_scores([tmp_path / "ap.csv", tmp_path / "rr.csv"], strict=True)
 
 
