@@ -1,4 +1,4 @@
-"""Writes the figures of text.md: `python -m research.figures.text DATA MODEL [BENCHMARK [CACHE]]`.
+"""Writes the figures of research/text_figures.md: `python -m research.figures.text DATA MODEL [BENCHMARK [CACHE]]`.
 
 DATA is a folder with summaries/SummEval.json.xz, MODEL a folder of all-MiniLM-L6-v2, BENCHMARK the output of
 `python -m benchmarks.text`, CACHE a folder for vectors, so that a second time is quick.
@@ -20,7 +20,7 @@ from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions
 
-PAGE = DOCS / "text.md"
+PAGE = RESEARCH / "text_figures.md"
 
 
 def encoder(model: str, layer: int | None = None) -> text.Encoder:
@@ -73,7 +73,7 @@ def layers(given: text.TextCollection, model: str) -> str:
 
 def profiles(given: text.TextCollection, model: str) -> str:
     found = text.document_profiles(given, text.matcher(encoder(model)))
-    plot.save(profile_chart(found), str(DOCS / "images/text-profiles.png"))
+    plot.save(profile_chart(found), str(RESEARCH / "images/text-profiles.png"))
     rows: list[tuple[Cell, ...]] = []
     for name, chosen in zip(("20 most heterogeneous", "20 most homogeneous"), found.ends(20), strict=True):
         parts = (found.difference, found.mean, found.deviation)

@@ -278,8 +278,8 @@ def test_correlations_are_those_of_correlate() -> None:
 
 
 @pytest.mark.data
-def test_the_table_of_the_manual(data: Path) -> None:
-    """Every number of the table in text.md is what `calipers text meta` prints."""
+def test_the_table_of_figures(data: Path) -> None:
+    """Every number of the table in research/text_figures.md is what `calipers text meta` prints."""
     given = as_collection(data / "summaries/SummEval.json.xz")
     names = ["ROUGE-1", "ROUGE-2", "ROUGE-L", "V2(ROUGE-1)"]
     found = Evaluation(given, names)
@@ -288,7 +288,7 @@ def test_the_table_of_the_manual(data: Path) -> None:
     columns = meta.agreement(["system"]).columns
     accuracy, soft = columns.index("accuracy"), columns.index("soft accuracy")
     power = discriminative_power(found.scores, "t", 0.05)
-    page = (ROOT / "docs/text.md").read_text()
+    page = (ROOT / "research/text_figures.md").read_text()
     for name in names:
         system, summary = agreement[name, "system"], agreement[name, "summary"]
         figures = (system[accuracy], system[soft], summary[accuracy])

@@ -78,11 +78,13 @@ class JudgesOfAnswers(Result):
         for judge in self.judges:
             row = next(row for row in table.rows if row[0] == judge)
             _, kind, labels, agreement, kappa, low, high, bias = row
-            inclined = "more" if float(str(bias)) > 0 else "less"
+            shift = float(str(bias))
+            support = "as much support as they do" if abs(shift) < 0.0005 else f"{abs(shift):.3f} "
+            support += "" if abs(shift) < 0.0005 else "more support" if shift > 0 else "less support"
             said.append(
                 f"{judge} agrees with people on {float(str(agreement)):.1%} of {labels:,} labels of {kind} (weighted "
                 f"kappa {float(str(kappa)):.2f}, {self.level:.0%} interval {float(str(low)):.2f} to "
-                f"{float(str(high)):.2f}) and gives {inclined} support by {abs(float(str(bias))):.3f} on average."
+                f"{float(str(high)):.2f}) and gives {support} on average."
             )
         return " ".join(said[:2])
 
