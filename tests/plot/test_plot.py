@@ -15,7 +15,7 @@ from calipers import plot
 from calipers.changes import HistoryEntry
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.plot.drawing import altair, specified
+from calipers.plot.drawing import COLOURS, altair, specified
 from calipers.plot.systems import placed
 from calipers.text.charts import agreement_chart
 from calipers.text.human_agreement import Agreement, HumanCorrelation
@@ -141,7 +141,7 @@ def strings(part: Any, keys: set[str], inside: bool = False) -> list[str]:
 
 
 def test_colours_are_those_that_colour_blind_readers_can_tell_apart(charts: dict[str, Any]) -> None:
-    safe = {colour.lower() for colour in plot.COLOURS} | {"#dfe3e8", "#888888", "white", "#555555"}
+    safe = {colour.lower() for colour in COLOURS} | {"#dfe3e8", "#888888", "white", "#555555"}
     for name, chart in charts.items():
         spec = json.dumps(chart.to_dict()).lower()
         assert {f"#{part[:6]}" for part in spec.split('"#')[1:]} <= safe, name

@@ -1,10 +1,10 @@
-"""Charts, as functions of scores, bounds and what is made of them.
+"""Charts of scores, bounds and results.
 
-Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, SVG or PNG.
+Each function returns an Altair chart. Notebooks show it without a network; `save` writes it as HTML, SVG or PNG.
 """
 
 from calipers.plot.changes import gains_and_losses, trend
-from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
+from calipers.plot.drawing import save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
 from calipers.plot.measures import significance_curves, system_scores, user_models
@@ -16,10 +16,6 @@ from calipers.plot.systems import against_baseline, between_bounds, differences,
 from calipers.plot.tools import tool_causes, tool_scores
 
 __all__ = [
-    "COLOURS",
-    "EXTRA",
-    "STYLE",
-    "TYPE_COLOURS",
     "against_baseline",
     "between_bounds",
     "budget_frontier",
@@ -51,3 +47,7 @@ __all__ = [
     "unjudged",
     "user_models",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

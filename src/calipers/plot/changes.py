@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import place_of
-from calipers.plot.drawing import BETTER, COLOURS, NEITHER, WORSE, altair, numbers, rows_of
+from calipers.plot.drawing import BETTER, COLOURS, NEITHER, WORSE, altair, chart, numbers, rows_of
 
 if TYPE_CHECKING:
     from calipers.changes.difference import Difference
     from calipers.changes.history import History
 
-WIDE = 720  # pixels, of all bars
+WIDE = 720  # largest width of all bars in pixels
 SIDES = {"better": BETTER, "the same": NEITHER, "worse": WORSE}
 
 
+@chart
 def gains_and_losses(difference: Difference, measure: str | None = None) -> Any:
-    """Draw one bar per query, from the largest gain to the largest loss, and the mean difference with its interval."""
+    """Draw the difference on each query, largest gain first, and the mean difference with its interval."""
     alt = altair()
     m = 0 if measure is None else place_of("measure", measure, difference.measures)
     changes = sorted(
@@ -66,6 +67,7 @@ def _side(difference: float) -> str:
     return "better" if difference > 0 else "worse" if difference < 0 else "the same"
 
 
+@chart
 def trend(history: History, measure: str | None = None) -> Any:
     """Draw the means of one measure over time with their intervals. Runs that left their range have another colour.
 

@@ -1,38 +1,26 @@
-"""What all charts share: colours, how a chart is made and how it is written.
+"""Colours, axes, display and files: the parts that all charts share.
 
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart.
+The colours are those of Okabe and Ito, which colour-blind readers can tell apart.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
 from calipers.extras import load, missing
 from calipers.plot import specifications, vega
 from calipers.plot.page import chart_page
-
-__all__ = [
-    "COLOURS",
-    "RULE",
-    "altair",
-    "check_chart",
-    "diagonal",
-    "numbers",
-    "palette",
-    "rows_of",
-    "save",
-    "scatter",
-    "styled",
-]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 TYPE_COLOURS = {
@@ -49,7 +37,7 @@ FORMATS = ("html", "svg", "png", "json")
 SCALE = 2  # pixels of a PNG per pixel of the chart
 LETTERS = 26  # number of letters of a name that an axis shows
 
-# Axes and words stay behind the data.
+# Light axes and small text, so that the data stands out.
 STYLE: dict[str, Any] = {
     "font": "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif",
     "view": {"stroke": None},
@@ -72,7 +60,7 @@ _specified: ContextVar[bool] = ContextVar("specified", default=False)
 
 
 def altair() -> Any:
-    """The charting library, which only some users need; inside `specified` what stands in for it."""
+    """Return the Altair module, or inside `specified` the module that replaces it."""
     if _specified.get():
         return specifications
     found = load("altair", extra="report", what="charts")
@@ -82,7 +70,7 @@ def altair() -> Any:
 
 @contextmanager
 def specified() -> Iterator[None]:
-    """Charts are plain specifications (see there), not Altair's."""
+    """Make charts as plain specifications instead of Altair charts, which takes less time."""
     before = _specified.set(True)
     try:
         yield
@@ -91,16 +79,19 @@ def specified() -> Iterator[None]:
 
 
 def rows_of(rows: list[dict[str, Any]]) -> Any:
-    """Rows as a chart's data. They are put in afterwards: checking each against the schema would take seconds."""
+    """Return rows as the data of a chart.
+
+    The rows are put in after the object is made, because Altair would take seconds to check each row.
+    """
     data = altair().InlineData(values=[])
-    data.values = tuple(rows)  # of tuples, charts that are put together take no copy, as they do of lists
+    data.values = tuple(rows)  # Altair copies lists when it combines charts, but not tuples
     return data
 
 
 def palette(names: Sequence[str], rest: str | None = None) -> Any:
-    """A scale with one colour for each of these, in their order; colours come again where there are many.
+    """Return a scale with one colour per name. Colours repeat if there are more names than colours.
 
-    rest: what all that has no name of its own is called; it is grey.
+    rest: a further name for everything else; its colour is grey.
     """
     colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
     if rest is None:
@@ -109,7 +100,7 @@ def palette(names: Sequence[str], rest: str | None = None) -> Any:
 
 
 def numbers(*fields: str, format: str = ".4f") -> list[Any]:
-    """Tooltips of numbers; a field may be `name=title`."""
+    """Return tooltips of numbers. A field may be written as `name=title`."""
     alt = altair()
     pairs = [field.partition("=") for field in fields]
     return [alt.Tooltip(f"{name}:Q", title=title or name, format=format) for name, _, title in pairs]
@@ -118,7 +109,7 @@ def numbers(*fields: str, format: str = ".4f") -> list[Any]:
 def scatter(
     rows: list[dict[str, Any]], x: tuple[str, str], y: tuple[str, str], named: tuple[str, ...], title: str
 ) -> Any:
-    """Points with their names; x and y are a field and its title each."""
+    """Draw points with their names. x and y are pairs of a field and its title."""
     alt = altair()
     return (
         alt.Chart(rows_of(rows), title=title)
@@ -132,7 +123,7 @@ def scatter(
 
 
 def cell_size(count: int, wide: int) -> int:
-    """The side of a square of a matrix, in pixels: as large as fits, within what can be seen and what is no boast."""
+    """Return the side of a square of a matrix in pixels, between 5 and 52, so that all squares fit."""
     return min(52, max(5, wide // max(count, 1)))
 
 
@@ -188,7 +179,7 @@ def data_range() -> Any:
 
 
 def diagonal(low: float = 0.0, high: float = 1.0) -> Any:
-    """The dashed line on which both axes have the same value."""
+    """Draw the dashed line on which both axes have the same value."""
     alt = altair()
     ends = rows_of([{"at": low}, {"at": high}])
     return (
@@ -196,13 +187,46 @@ def diagonal(low: float = 0.0, high: float = 1.0) -> Any:
     )
 
 
+Drawer = TypeVar("Drawer", bound=Callable[..., Any])
+
+
+def chart(function: Drawer) -> Drawer:
+    """Let the charts of a function show themselves in notebooks without a network."""
+
+    @wraps(function)
+    def drawn(*arguments: Any, **options: Any) -> Any:
+        found = function(*arguments, **options)
+        if not _specified.get():
+            object.__setattr__(found, "__class__", _offline_class(type(found)))  # Altair stores plain assignments
+        return found
+
+    return drawn  # type: ignore[return-value]  # called as the function is
+
+
+class ShownOffline:
+    """A chart that notebooks show with the Vega scripts of Calipers. Altair would load them from the network."""
+
+    def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> dict[str, str]:
+        """Return a frame with a page that contains everything the chart needs."""
+        page = chart_page(_plain(styled(self).to_dict(validate=False)))
+        style = "width: 100%; height: 480px; border: 0"
+        return {"text/html": f'<iframe srcdoc="{html.escape(page)}" style="{style}"></iframe>'}
+
+
+@cache
+def _offline_class(kind: type) -> type:
+    """Return a subclass of one of Altair's classes of charts that is shown offline."""
+    return kind if issubclass(kind, ShownOffline) else type(kind.__name__, (ShownOffline, kind), {})
+
+
+@chart
 def stacked(*charts: Any) -> Any:
-    """Charts one below the other, each with its own colours."""
+    """Draw charts one below the other, each with its own colours."""
     return altair().vconcat(*charts).resolve_scale(color="independent")
 
 
 def styled(chart: Any) -> Any:
-    """The chart in the manual's style, unless it has one of its own."""
+    """Return the chart in the style of the manual, unless it has its own style."""
     alt = altair()
     if chart.config is not alt.Undefined:
         return chart
@@ -233,7 +257,7 @@ def save(chart: Any, path: str) -> None:
 
 
 def check_chart(path: str) -> str:
-    """The format that a file's name stands for; an error where no chart could be written there."""
+    """Return the format that the ending of a file stands for. Refuse a file that cannot be written."""
     format = Path(path).suffix.lower().lstrip(".")
     if format not in FORMATS:
         raise CalipersError("a chart can be written as .html, .svg, .png or .json", file=path)
@@ -244,7 +268,7 @@ def check_chart(path: str) -> str:
 
 
 def _plain(part: Any) -> Any:
-    """A chart as JSON has it: no infinite or undefined number, and bytes that are no UTF-8 written out."""
+    """Return a chart as valid JSON: infinite and undefined numbers become None, and invalid UTF-8 is escaped."""
     if isinstance(part, dict):
         return {_plain(key): _plain(value) for key, value in part.items()}
     if isinstance(part, list | tuple):

@@ -1,19 +1,20 @@
-"""Charts of information: which systems are alike, and what measures have in common."""
+"""Charts of information differences between systems and information tau between measures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
-from calipers.plot.drawing import COLOURS, altair, cell_size, matrix_axis, name_axis, numbers, rows_of, scatter
+from calipers.plot.drawing import COLOURS, altair, cell_size, chart, matrix_axis, name_axis, numbers, rows_of, scatter
 
 if TYPE_CHECKING:
     from calipers.information.difference import InformationDifference
     from calipers.information.tau import InformationTau
 
 
+@chart
 def heat_map(difference: InformationDifference) -> Any:
-    """The information difference between each two systems, like beside like."""
+    """Draw the information difference of all pairs of systems, with similar systems next to each other."""
     alt = altair()
     order = [difference.systems[i] for i in difference.order()]
     rows = [
@@ -35,12 +36,13 @@ def heat_map(difference: InformationDifference) -> Any:
             ),
             tooltip=[alt.Tooltip("one:N"), alt.Tooltip("other:N"), *numbers("bits")],
         )
-        .properties(width=step, height=step, title="Information difference of every two systems: dark pairs are alike")
+        .properties(width=step, height=step, title="Information difference of all pairs: dark pairs are similar")
     )
 
 
+@chart
 def dendrogram(difference: InformationDifference, method: str = "average") -> Any:
-    """How systems join into clusters, and at which information difference."""
+    """Draw how systems join into clusters, and at which information difference."""
     from scipy.cluster.hierarchy import dendrogram as drawn
 
     alt = altair()
@@ -50,7 +52,7 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
         for link, (places, heights) in enumerate(zip(tree["icoord"], tree["dcoord"], strict=True))
         for corner, (place, bits) in enumerate(zip(places, heights, strict=True))
     ]
-    # SciPy puts leaf i at 10 i + 5: where a scale of names of the same height has it.
+    # SciPy puts leaf i at 10 i + 5, which is its place on a scale of names of the same height.
     names = [difference.systems[i] for i in tree["leaves"]]
     place = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[10 * len(names), 0], nice=False))
     axis = name_axis(names, labelFontSize=11 if len(names) <= 60 else 8)
@@ -81,23 +83,25 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
         .properties(
             width=420,
             height=max(60, step * len(names)),
-            title=f"Systems that are alike join early ({method} linkage)",
+            title=f"Similar systems join early ({method} linkage)",
         )
     )
 
 
+@chart
 def difference_scatter(difference: InformationDifference) -> Any:
-    """Each pair of systems by its difference in AP and its information difference."""
+    """Draw each pair of systems by its difference in AP and its information difference."""
     table = difference.table()
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     return scatter(
         rows, ("delta_ap", "|delta AP|"), ("information_difference", "information difference (bits)"),
-        ("system_a", "system_b"), "Systems may score alike and yet differ",
+        ("system_a", "system_b"), "Systems with equal scores can have different rankings",
     ).properties(width=420, height=420)  # fmt: skip
 
 
+@chart
 def tau_scatter(tau: InformationTau) -> Any:
-    """Each query by the information tau of two measures, without and with the last condition."""
+    """Draw each query by the information tau of two measures, without and with the last condition."""
     x, y, given = tau.rows[-1]
     if not given:
         raise CalipersError("the scatter of information tau needs a condition: name a measure that is given")
@@ -106,5 +110,5 @@ def tau_scatter(tau: InformationTau) -> Any:
     what = f"tau_I({x}; {y}"
     return scatter(
         rows, ("alone", f"{what})"), ("given", f"{what} | {', '.join(given)})"), ("query",),
-        "What two measures have in common, and what of it is left",
+        "Information tau without and with the condition",
     ).properties(width=420, height=420)  # fmt: skip

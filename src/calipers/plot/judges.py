@@ -14,6 +14,7 @@ from calipers.plot.drawing import (
     WORSE,
     altair,
     cell_size,
+    chart,
     label_expression,
     matrix_axis,
     numbers,
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
     from calipers.judging.effects_on_systems import Effects
     from calipers.judging.judge_study import JudgeStudy
 
-NAMED = 6  # systems that move most, whose lines have colours
+NAMED = 6  # number of lines with colours: the systems that move most
 
 
+@chart
 def confusion(found: Confusion) -> Any:
-    """How often a judge gave each grade where the human gave each: the darker, the larger the share of the row."""
+    """Draw how often a judge gave each grade, for each grade of the human. Darker: a larger share of the row."""
     alt = altair()
     share = found.counts / np.maximum(found.counts.sum(axis=1, keepdims=True), 1)
     rows = [
@@ -55,11 +57,14 @@ def confusion(found: Confusion) -> Any:
     ink = alt.condition("datum.share > 0.5", alt.value("white"), alt.value("#333333"))
     text = base.mark_text(fontSize=11).encode(text=alt.Text("labels:Q"), color=ink)
     layers = [squares, text] if len(found.columns) <= 10 else [squares]
-    return alt.layer(*layers).properties(width=step, height=step, title=f"{found.judge}: what it calls each grade")
+    return alt.layer(*layers).properties(
+        width=step, height=step, title=f"Grades by {found.judge} for each grade by the human"
+    )
 
 
+@chart
 def slopes(effects: Effects, measure: str | None = None) -> Any:
-    """The rank of each system under the human's labels and under each judge's: a line per system.
+    """Draw the rank of each system under the human's labels and under each judge's, as one line per system.
 
     The systems that move most have colours.
     """
@@ -101,10 +106,12 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
     )
 
 
+@chart
 def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws: Any) -> Any:
-    """The chance that the row's system still beats the column's, where the judge errs as its confusion matrix says.
+    """Draw the chance that the system of the row still beats the system of the column, given the errors of a judge.
 
-    Best first by the judge's labels; blue where the order is safe, grey where a coin would do as well.
+    The errors follow the confusion matrix of the judge. The best systems by the judge's labels come first. Blue: the
+    order is safe. Grey: both orders have the same chance.
     """
     alt = altair()
     names = study.effect.systems

@@ -1,10 +1,10 @@
-"""Charts of measures: the readers that they model, how many pairs of systems they tell apart, how they order these."""
+"""Charts of measures: their user models, their discriminative power, and the scores of systems under them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calipers.plot.drawing import RULE, altair, numbers, palette, rows_of
+from calipers.plot.drawing import RULE, altair, chart, numbers, palette, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from calipers.metaevaluation.measure_study import MetaEvaluation
     from calipers.metaevaluation.power import DiscriminativePower
 
-POINTS = 1000  # draw the same curve as thirty thousand
+POINTS = 1000  # number of points of a curve; more would look the same
 
 
+@chart
 def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any:
-    """The achieved significance levels of each measure, sorted: the lower the curve, the more pairs it tells apart."""
+    """Draw the sorted p values of each measure. The lower the curve, the more pairs the measure tells apart."""
     alt = altair()
     rows = []
     for family, levels in zip(power.families, power.levels, strict=True):
@@ -43,8 +44,9 @@ def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any
     )
 
 
+@chart
 def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Any:
-    """The mean score of each system under each measure, the systems in the order of the first measure."""
+    """Draw the mean score of each system under each measure, with the systems in the order of the first measure."""
     alt = altair()
     averages = meta.averages[of_set]
     order = sorted(range(len(meta.systems)), key=lambda s: -averages[0][s])
@@ -67,9 +69,11 @@ def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Any:
     )
 
 
+@chart
 def user_models(models: Sequence[UserModel], ranks: int = 20) -> Any:
-    """C, W and L of the readers of some measures over the first ranks: the chance of going on, the share of the
-    attention, and the chance of stopping.
+    """Draw the functions C, W and L of user models over the first ranks.
+
+    C is the chance of going on, W the share of the attention, and L the chance of stopping.
     """
     alt = altair()
     names = [repr(model.measure) for model in models]

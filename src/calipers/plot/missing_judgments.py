@@ -1,4 +1,4 @@
-"""Charts of what is not judged: ranges of scores, what is decided, and how fast judging decides it."""
+"""Charts of unjudged documents: ranges of scores, decided pairs, and the progress of judging."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from calipers.plot.drawing import (
     WORSE,
     altair,
     cell_size,
+    chart,
     data_range,
     matrix_axis,
     name_axis,
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
     from calipers.unjudged.pair_ranges import PairRanges
     from calipers.unjudged.score_ranges import Ranges
 
-DRAWN = 40  # systems whose partial order is drawn as a graph; more are a matrix
+DRAWN = 40  # up to this number of systems, a partial order is drawn as a graph; otherwise as a matrix
 
 
+@chart
 def score_ranges(found: Ranges, measure: str | None = None) -> Any:
-    """The mean of each system with unjudged documents as 0 (dot), and between which values it lies (bar)."""
+    """Draw the mean of each system (dot, unjudged documents as not relevant) and its range (bar)."""
     alt = altair()
     name = found.measures[0] if measure is None else measure
     rows = [
@@ -53,12 +55,13 @@ def score_ranges(found: Ranges, measure: str | None = None) -> Any:
     bars = base.mark_bar(color=COLOURS[5], opacity=0.5, height=7).encode(x=across, x2=alt.X2("high:Q"), tooltip=tooltip)
     dots = base.mark_circle(color=COLOURS[0], size=50, opacity=1).encode(x=alt.X("score:Q"), tooltip=tooltip)
     return (bars + dots).properties(
-        width=480, height=height_of(order), title=f"{name}: what the unjudged documents could still change"
+        width=480, height=height_of(order), title=f"{name}: range of each mean over all grades of unjudged documents"
     )
 
 
+@chart
 def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: str | None = None) -> Any:
-    """Of some pairs of systems: the difference of their means (dot), and between which values it lies (bar)."""
+    """Draw the difference of the means of some pairs of systems (dot) and its range (bar)."""
     alt = altair()
     ranges = found.pair_ranges(measure)
     place = {
@@ -93,21 +96,22 @@ def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: 
     return (zero + bars + dots).properties(width=480, height=max(90, 26 * len(rows)))
 
 
+@chart
 def decided_order(found: Ranges, measure: str | None = None) -> Any:
-    """What is decided: each system above those that cannot overtake it any more; with many systems, as a matrix."""
+    """Draw the decided pairs: each system above those that no judgment can put before it. Many systems are a matrix."""
     pairs = found.pair_ranges(measure)
     mean = found.score[pairs.measure].mean(axis=1)
     return _graph(pairs, mean) if len(pairs.systems) <= DRAWN else _matrix(pairs, mean)
 
 
 def _graph(pairs: PairRanges, mean: Floats) -> Any:
-    """A line from each system down to those that it surely beats, without what follows from others."""
+    """Draw a line from each system down to those that it surely beats, without lines that follow from others."""
     alt = altair()
     beats = pairs.beats()
     through = (beats.astype(np.float64) @ beats.astype(np.float64)) > 0
     direct = beats & ~through
     level = np.zeros(len(mean), np.int64)
-    for s in np.argsort(-mean, kind="stable").tolist():  # whoever surely beats a system has the better mean
+    for s in np.argsort(-mean, kind="stable").tolist():  # a system that surely beats another has the better mean
         above = np.flatnonzero(beats[:, s])
         level[s] = level[above].max(initial=-1) + 1
     across = _across(level, mean)
@@ -145,7 +149,7 @@ def _graph(pairs: PairRanges, mean: Floats) -> Any:
 
 
 def _across(level: Ints, mean: Floats) -> Floats:
-    """Systems of a level side by side, the better ones to the left."""
+    """Place the systems of a level next to each other, the better ones to the left."""
     place = np.empty(len(level))
     for each in np.unique(level).tolist():
         here = np.flatnonzero(level == each)
@@ -155,7 +159,7 @@ def _across(level: Ints, mean: Floats) -> Floats:
 
 
 def _matrix(pairs: PairRanges, mean: Floats) -> Any:
-    """A square for each two systems, best first: blue where the row's system is surely better."""
+    """Draw a square for each pair of systems, best first. Blue: the system of the row is surely better."""
     alt = altair()
     order = [pairs.systems[s] for s in np.argsort(-mean, kind="stable").tolist()]
     beats = pairs.beats()
@@ -185,8 +189,9 @@ def _matrix(pairs: PairRanges, mean: Floats) -> Any:
     )
 
 
+@chart
 def judging_curves(found: JudgingSimulation) -> Any:
-    """After so many judgments: the share of decided pairs, and tau with the order under all judgments."""
+    """Draw the share of decided pairs and tau with the final order, by the number of judgments."""
     alt = altair()
     words = {"next": "next best", "depth": "depth pooling", "mtf": "move to front"}
     rows = [

@@ -1,7 +1,7 @@
-"""Charts and data inside HTML: what enters a script element, and the page of a single chart.
+"""Charts and data inside HTML: the content of script elements, and the page of a single chart.
 
-Ids and names come from files, and may hold anything. Nothing of them is put into a page as code: data goes in as JSON
-that cannot end its element, and the page's policy names the only scripts that run.
+Ids and names come from files and may contain anything, so they never enter a page as code. Data goes in as JSON that
+cannot end its element, and the content security policy of the page lists the only scripts that may run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ START = """\
 const spec = JSON.parse(document.getElementById("chart-data").textContent);
 window.vegaEmbed("#chart", spec, {
   mode: "vega-lite", ast: true, actions: { export: true, source: false, compiled: false, editor: false },
-}).then(() => { document.body.dataset.charts = "drawn"; }, console.error);
+}).then(() => {
+  document.body.dataset.charts = "drawn";
+  if (window.frameElement) window.frameElement.style.height = `${document.documentElement.scrollHeight + 8}px`;
+}, console.error);
 """
 
 PAGE = """\
@@ -40,7 +43,7 @@ PAGE = """\
 
 
 def chart_page(spec: Mapping[str, Any]) -> str:
-    """A page with one chart, complete in itself: it asks no server for anything."""
+    """Return a page with one chart. It contains all scripts and data, and needs no network."""
     from calipers.plot.vega import bundle
 
     scripts = (bundle(), START)
@@ -52,7 +55,7 @@ def chart_page(spec: Mapping[str, Any]) -> str:
 
 
 def policy(scripts: Sequence[str]) -> str:
-    """A content security policy: only these scripts run, whatever else the page contains, and nothing is fetched."""
+    """Return a content security policy that allows only these scripts and no requests."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in scripts
     )
@@ -63,7 +66,7 @@ def policy(scripts: Sequence[str]) -> str:
 
 
 def script_data(data: Any) -> str:
-    """JSON that cannot end a script element, nor open a comment in it, nor break a line of it.
+    """Return JSON that can neither end a script element nor start a comment or a new line in it.
 
     >>> script_data({"id": "</script><!--"})
     '{"id":"\\\\u003c/script\\\\u003e\\\\u003c!--"}'
@@ -75,12 +78,12 @@ def script_data(data: Any) -> str:
 
 
 def script_code(code: str) -> str:
-    """A script of others, as its own text may hold the same: in strings and regular expressions only."""
+    """Return the code of a script so that it cannot end its element: its strings may contain `</script`."""
     return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 def _odd(text: str) -> bool:
-    """Whether there are bytes that are no UTF-8, kept as lone surrogates."""
+    """Return True if a text has bytes that are not UTF-8, which Python keeps as lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:

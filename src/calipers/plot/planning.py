@@ -1,4 +1,4 @@
-"""Charts of plans: power by the number of queries, and what a budget of judgments buys."""
+"""Charts of plans: power by the number of queries, and power by a budget of judgments."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.plot.drawing import RULE, altair, numbers, palette, rows_of
+from calipers.plot.drawing import RULE, altair, chart, numbers, palette, rows_of
 
 if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
     from calipers.planning.sample_size import SampleSizePlan
 
 
+@chart
 def power_curves(plan: SampleSizePlan) -> Any:
-    """The power of each measure by the number of queries; the dashed line is the power that is wanted."""
+    """Draw the power of each measure by the number of queries. The dashed line is the wanted power."""
     alt = altair()
     curve = plan.curve()
     rows = [dict(zip(curve.columns, row, strict=True)) for row in curve.rows]
     names = list(plan.measures)
     differences = {f"{difference:.4g}" for difference in plan.difference}
-    of = f" to find a difference of {differences.pop()}" if len(differences) == 1 else ""
+    of = f" to detect a difference of {differences.pop()}" if len(differences) == 1 else ""
     lines = (
         alt.Chart(rows_of(rows))
         .mark_line(strokeWidth=2)
@@ -51,12 +52,13 @@ def power_curves(plan: SampleSizePlan) -> Any:
     at_hand = [{"hand": n} for n in sorted(set(plan.at_hand))]
     hand = alt.Chart(rows_of(at_hand)).mark_rule(strokeDash=[2, 3], color=RULE).encode(x=alt.X("hand:Q"))
     return (wanted + hand + lines + needed).properties(
-        width=480, height=320, title=f"Power{of} by queries; dotted: the queries at hand"
+        width=480, height=320, title=f"Power{of} by queries; dotted: the queries of the pilot data"
     )
 
 
+@chart
 def budget_frontier(plan: BudgetPlan) -> Any:
-    """Each measure, depth and number of queries by its cost and its power; the line joins the best for each cost."""
+    """Draw each design (measure, depth, queries) by its cost and power. The line joins the best for each cost."""
     alt = altair()
     on = plan.frontier
     rows = [
@@ -87,5 +89,7 @@ def budget_frontier(plan: BudgetPlan) -> Any:
     order = np.argsort(plan.judgments, kind="stable").tolist()
     line = alt.Chart(rows_of([rows[i] for i in order if on[i]])).mark_line(color=RULE, interpolate="step-after")
     return (line.encode(x=x, y=y) + whiskers + points + best).properties(
-        width=480, height=340, title=f"What {plan.budget:,} judgments buy: the best is circled, with its interval"
+        width=480,
+        height=340,
+        title=f"Power for {plan.budget:,} judgments; circle: the best design, with its interval",
     )

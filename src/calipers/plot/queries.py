@@ -1,4 +1,4 @@
-"""Charts of queries: what a random ranking gets of them, and what systems do."""
+"""Charts of queries: scores of systems and of random rankings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from calipers.plot.drawing import COLOURS, TYPE_COLOURS, altair, diagonal, numbers, rows_of
+from calipers.plot.drawing import COLOURS, TYPE_COLOURS, altair, chart, diagonal, numbers, rows_of
 
 if TYPE_CHECKING:
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes
 
 
+@chart
 def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str] | None = None) -> Any:
-    """Each query by what a random ranking gets and what systems get, both as shares of the ideal score.
+    """Draw each query by the scores of the systems and of a random ranking, both as shares of the ideal score.
 
-    names: other names of types.
+    names: other names for types of queries.
     """
     alt = altair()
     shown = {kind: (names or {}).get(kind, kind) for kind in TYPE_COLOURS}
@@ -43,12 +44,13 @@ def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str
         )
     )
     return (diagonal(low, high) + points).properties(
-        width=420, height=420, title="Queries: on the dashed line systems do no better than a random ranking"
+        width=420, height=420, title="Queries: on the dashed line, systems are as good as a random ranking"
     )
 
 
+@chart
 def expected_histogram(bounds: Bounds, measure: str, bins: int = 20) -> Any:
-    """How many queries have which expected score under a random ranking."""
+    """Draw a histogram of the expected scores of random rankings over the queries."""
     alt = altair()
     rows = [{"expected": float(e)} for e in bounds.expected[measure].ravel() if e == e]
     return (
@@ -59,5 +61,5 @@ def expected_histogram(bounds: Bounds, measure: str, bins: int = 20) -> Any:
             y=alt.Y("count():Q", title="queries"),
             tooltip=[alt.Tooltip("count():Q", title="queries")],
         )
-        .properties(width=420, height=240, title="What a random ranking would score")
+        .properties(width=420, height=240, title="Expected scores of random rankings")
     )

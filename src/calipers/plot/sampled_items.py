@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import chosen_measure
-from calipers.plot.drawing import altair, numbers, palette, rows_of
+from calipers.plot.drawing import altair, chart, numbers, palette, rows_of
 
 if TYPE_CHECKING:
     from calipers.limits.sampled_candidates import SampledScores
 
 
+@chart
 def sampled_order(found: SampledScores, measure: str | None = None) -> Any:
     """Draw the expected score of each system by the number of sampled items, with the full score at the right.
 

@@ -1,7 +1,7 @@
-"""Charts as plain Vega-Lite specifications, put together with the words of Altair that charts here are written in.
+"""Charts as plain Vega-Lite specifications, with the interface of Altair that our charts use.
 
-A page of dozens of charts spends a second on Altair's objects: on their import, and on copies of them. Here a part of a
-chart is a dictionary from the start. What comes out is what Altair would write; a test compares the two.
+On a page with dozens of charts, importing Altair and copying its objects takes a second. Here each part of a chart is a
+dictionary from the start. The result is what Altair would write; a test compares the two.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 Part = dict[str, Any]
 TYPES = {"Q": "quantitative", "N": "nominal", "O": "ordinal", "T": "temporal"}
 SHORT = re.compile(r"(?:(?P<aggregate>\w+)\((?P<of>[^()]*)\)|(?P<field>.*?)):(?P<type>[QNOT])")
-ENDS = ("x2", "y2")  # channels whose type is that of another
+ENDS = ("x2", "y2")  # channels that have the type of another channel
 
 
 class InlineData:
-    """The rows of a chart; charts made of the same object share them."""
+    """The rows of a chart. Charts that are made of the same object share them."""
 
     def __init__(self, values: Any) -> None:
         self.values = values
 
 
 def part(**options: Any) -> Part:
-    """A part of a chart that is nothing but its options, as a scale or an axis."""
+    """Return a part of a chart that has only options, such as a scale or an axis."""
     return dict(sorted(options.items()))
 
 
@@ -45,7 +45,7 @@ def condition(test: str, then: Part, otherwise: Part) -> Part:
 
 
 def channel(shorthand: str, **options: Any) -> Part:
-    """What a mark shows by position, colour and the like; shorthand: a field and its type, as `score:Q`.
+    """Return an encoding channel such as a position or a colour. shorthand: a field and its type, as in `score:Q`.
 
     >>> channel("score:Q", title="mean score")
     {'field': 'score', 'title': 'mean score', 'type': 'quantitative'}
@@ -63,7 +63,7 @@ X = X2 = Y = Y2 = YOffset = Color = Detail = Order = Text = Tooltip = channel
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A mark for each row, or charts on top of each other (`layer`), or one below the other (`vconcat`)."""
+    """A chart: one mark per row, or several charts as layers (`layer`) or below each other (`vconcat`)."""
 
     data: InlineData | None = None
     mark: Part | None = None
@@ -95,8 +95,9 @@ class Chart:
         return lambda **options: replace(self, mark={"type": kind, **part(**options)})
 
     def specification(self, columns: Callable[[InlineData], Any]) -> Part:
-        """As Vega-Lite reads it. columns: what stands for the rows; of charts that have different rows and are not on
-        top of each other, the rows themselves.
+        """Return the Vega-Lite specification. columns: a function that returns the rows in the form of the page.
+
+        Charts below each other that have different rows get their rows in full.
         """
         shared = self.shared
         rest = self.options if shared is None else self.options | {"data": columns(shared)}
@@ -110,7 +111,7 @@ class Chart:
 
     @property
     def shared(self) -> InlineData | None:
-        """The rows of all charts in it, where they are the same."""
+        """The rows that all charts in it share, or None."""
         if not self.together:
             return self.data
         first, *others = (each.shared for each in self.charts)

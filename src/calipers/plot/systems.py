@@ -1,4 +1,4 @@
-"""Charts of systems: their means with intervals, and where they stand between random and ideal."""
+"""Charts of systems: means with intervals, places between random and ideal, and differences."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from calipers.plot.drawing import (
     WORSE,
     altair,
     cell_size,
+    chart,
     data_range,
     matrix_axis,
     name_axis,
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from calipers.results.scores import Scores
     from calipers.stats.comparison import Comparison
 
-STEP = 18  # pixels that a system takes
-FEW = 12  # systems whose differences are written out
+STEP = 18  # height of a system in pixels
+FEW = 12  # up to this number of systems, differences are written into the squares
 
 
+@chart
 def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> Any:
-    """The mean of each system with its confidence interval, inside the measure's range, best first."""
+    """Draw the mean of each system with its confidence interval, best first."""
     from calipers.stats.bounded_intervals import mean_intervals
 
     alt = altair()
@@ -61,8 +63,9 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     return (whiskers + dots).properties(width=480, height=height_of(order), title=f"Mean {name} of each system")
 
 
+@chart
 def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Any:
-    """Each system from random (0) to ideal (1): the mean over the queries, and the middle half of them.
+    """Draw each system on the scale from random (0) to ideal (1): its mean, and the middle half of the queries.
 
     The scale is that of V2: (A - E) / (U - E) above a random ranking, (A - E) / E below it.
     """
@@ -71,7 +74,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
 
 
 def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = "query") -> Any:
-    """Each system by its scores on the scale of V2: [system, query]."""
+    """Draw each system by its scores on the scale of V2: [system, query]."""
     alt = altair()
     rows = _places(systems, placed)
     order = by_field(rows, "mean")
@@ -98,9 +101,11 @@ def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = 
 
 
 def _places(systems: Sequence[str], placed: Floats) -> list[dict[str, Any]]:
-    """The mean, the quartiles and the share above 0 of each system that has scores: [system, query]."""
+    """Return the mean, the quartiles and the share above 0 of each system that has scores."""
     found: dict[int, list[float]] = {}
-    masks, which = np.unique(~np.isnan(placed), axis=0, return_inverse=True)  # most systems lack the same queries
+    masks, which = np.unique(
+        ~np.isnan(placed), axis=0, return_inverse=True
+    )  # most systems have scores on the same queries
     for number, mask in enumerate(masks):
         if mask.any():
             rows = np.flatnonzero(which.ravel() == number)
@@ -113,9 +118,9 @@ def _places(systems: Sequence[str], placed: Floats) -> list[dict[str, Any]]:
 
 
 def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
-    """The scores of one measure on the scale of V2: [system, query]; NaN where all rankings score the same.
+    """Return the scores of one measure on the scale of V2: [system, query]. NaN if all rankings score the same.
 
-    Where less is better, on that of V2s, from the worst ranking.
+    A measure for which smaller values are better has the scale of V2s, which starts at the worst ranking.
     """
     from calipers.measures.normalisation import Limits, v2
 
@@ -134,8 +139,9 @@ def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
     return np.asarray(np.where(limits.degenerate, np.nan, v2(score, limits)))
 
 
+@chart
 def differences(comparison: Comparison, measure: str | None = None) -> Any:
-    """Who differs from whom: a square for each two systems, best first; blue where the row's system is better."""
+    """Draw a square for each pair of systems, best first. Blue: the system of the row is significantly better."""
     alt = altair()
     m = chosen_measure(measure, comparison.measures)
     outcome = comparison.outcomes[m]
@@ -177,11 +183,14 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
     if len(order) <= FEW:
         halves += [_difference(each) for each in halves]
     step = alt.Step(cell_size(len(order), 900))
-    return alt.layer(*halves).properties(width=step, height=step, title=f"{comparison.measures[m]}: who really differs")
+    return alt.layer(*halves).properties(
+        width=step, height=step, title=f"{comparison.measures[m]}: significant differences"
+    )
 
 
+@chart
 def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
-    """The difference of each system from the baseline that it was compared with, with its interval, best first."""
+    """Draw the difference of each system from the baseline with its interval, best first."""
     alt = altair()
     m = chosen_measure(measure, comparison.measures)
     outcome, better = comparison.outcomes[m], comparison.improvement(m)
@@ -215,7 +224,7 @@ def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
 
 
 def _difference(half: Any) -> Any:
-    """The difference, written into each square."""
+    """Write the difference into each square."""
     alt = altair()
     ink = alt.condition("datum.verdict == 'not shown to differ'", alt.value("#555555"), alt.value("white"))
     return half.mark_text(fontSize=11).encode(text=alt.Text("difference:Q", format="+.3f"), color=ink)
@@ -224,6 +233,7 @@ def _difference(half: Any) -> Any:
 VERDICTS = {"better": BETTER, "not shown to differ": "#dfe3e8", "worse": WORSE}
 
 
+@chart
 def unjudged(scores: Scores) -> Any:
     """Draw the share of unjudged documents among the first ten of each system's lists."""
     alt = altair()
@@ -245,7 +255,7 @@ def unjudged(scores: Scores) -> Any:
             y=systems_axis(order),
             tooltip=[alt.Tooltip("system:N"), *numbers("share", format=".1%")],
         )
-        .properties(width=480, height=height_of(order), title="Documents that nobody judged")
+        .properties(width=480, height=height_of(order), title="Unjudged documents among the first ten")
     )
 
 
@@ -253,25 +263,28 @@ def unjudged(scores: Scores) -> Any:
 
 
 def systems_axis(order: list[str]) -> Any:
+    """Return the axis of the names of systems."""
     alt = altair()
     return alt.Y("system:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order))
 
 
 def height_of(order: list[str]) -> int:
+    """Return the height of a chart with one line per system, in pixels."""
     return max(60, STEP * len(order))
 
 
 def side_of(order: list[str]) -> str:
-    """Where the axis is: above a chart that is too long to be seen whole."""
+    """Return the side of the axis: the top of a chart that is too tall for a screen."""
     return "top" if len(order) > 30 else "bottom"
 
 
 def by_field(rows: list[dict[str, Any]], field: str) -> list[str]:
+    """Return the systems by a field, the largest value first."""
     return [row["system"] for row in sorted(rows, key=lambda row: -row[field])]
 
 
 def _or_none(value: Any) -> float | None:
-    """JSON has no NaN."""
+    """Return None for NaN, which JSON does not have."""
     return float(value) if value == value else None
 
 

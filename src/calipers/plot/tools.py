@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from calipers.plot.drawing import altair, name_axis, numbers, palette, rows_of
+from calipers.plot.drawing import altair, chart, name_axis, numbers, palette, rows_of
 
 if TYPE_CHECKING:
     from calipers.auditing.audit import Audit
 
 
+@chart
 def tool_causes(audit: Audit, measure: str | None = None) -> Any:
-    """What moves each tool's figures away from the reference: the mean part of each cause over the systems."""
+    """Draw the causes that move the scores of each tool away from the reference, as means over the systems."""
     alt = altair()
     table = audit.causes(measure)
     parts = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -27,7 +28,7 @@ def tool_causes(audit: Audit, measure: str | None = None) -> Any:
         alt.Chart(rows_of(rows))
         .mark_bar()
         .encode(
-            x=alt.X("part:Q", title=f"moves the mean figure by, against {audit.reference.name}"),
+            x=alt.X("part:Q", title=f"change of the mean against {audit.reference.name}"),
             y=alt.Y("tools:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order)),
             color=alt.Color("cause:N", title="because of", scale=palette(names)),
             tooltip=[
@@ -37,10 +38,11 @@ def tool_causes(audit: Audit, measure: str | None = None) -> Any:
                 *numbers("lists=lists concerned", format="d"),
             ],
         )
-        .properties(width=480, height=max(60, 26 * len(order)), title="Why the tools' figures differ")
+        .properties(width=480, height=max(60, 26 * len(order)), title="Causes of the differences between tools")
     )
 
 
+@chart
 def tool_scores(audit: Audit, measure: str | None = None) -> Any:
     """Draw the score of each system under each tool's conventions: one row per system, one colour per tool."""
     alt = altair()

@@ -1,7 +1,7 @@
-"""Vega, which draws charts: its bundle for HTML pages, and charts as pictures.
+"""The Vega library: its scripts for HTML pages, and charts as SVG and PNG.
 
-vl-convert runs V8, which ends the whole process where it cannot reserve many gigabytes of addresses (`ulimit -v`, as on
-clusters). Each call therefore has a process of its own.
+vl-convert runs V8. V8 ends the whole process if it cannot reserve many gigabytes of addresses (`ulimit -v`, common on
+clusters), so each call has its own process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ sys.stdout.buffer.write(result if isinstance(result, bytes) else result.encode()
 def bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`, with their licence notices.
 
-    vl-convert takes a second to put it together. It is kept in the user's cache folder where there is one.
+    vl-convert takes a second to put it together. It is kept in the cache folder of the user, if there is one.
     """
     load("vl_convert", extra="report", what="charts")
     release = version("vl-convert-python")
@@ -100,13 +100,13 @@ def _signal_name(number: int) -> str:
 
 
 def _cache_file(release: str) -> Path | None:
-    """Return where the bundle is kept, or None where the user has no home folder."""
+    """Return where the bundle is kept, or None if the user has no home folder."""
     folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
     return folder / "calipers" / f"vega-{release}.js" if folder.is_absolute() else None
 
 
 def _read_kept(path: Path, digest: str | None) -> bytes | None:
-    """Return the bundle that was kept, or None where it is not the one with this digest."""
+    """Return the bundle that was kept, or None if it does not have this digest."""
     try:
         script = path.read_bytes()
     except OSError:
@@ -115,7 +115,7 @@ def _read_kept(path: Path, digest: str | None) -> bytes | None:
 
 
 def _keep(path: Path, script: bytes) -> None:
-    with suppress(OSError, CalipersError):  # a cache that cannot be written costs time, nothing else
+    with suppress(OSError, CalipersError):  # without a cache, the next report takes a second longer
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, script)
 

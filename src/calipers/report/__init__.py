@@ -1,1 +1,1 @@
-"""The report: everything about some runs on one page, in one file that needs no network."""
+"""The report: everything about some runs on one HTML page that needs no network."""

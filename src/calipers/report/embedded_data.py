@@ -1,7 +1,7 @@
-"""Data inside the page: small.
+"""Compact data inside the page.
 
-Rows of a chart are written by column, and words that come often as places in a list of words; the page's own script
-puts them together again.
+The rows of a chart are written by column, and repeated words as places in a list of words. A script of the page puts
+the rows together again.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from calipers.plot.specifications import Chart, InlineData
 
-DIGITS = 6  # significant ones: no screen shows more
+DIGITS = 6  # number of significant digits
 
 
 def chart_spec(chart: Chart) -> dict[str, Any]:
-    """A chart as the page draws it: without title (the section has one), as wide as its place allows."""
+    """Return the specification of a chart for the page: without title, and as wide as its place allows."""
     known: dict[InlineData, Any] = {}
 
     def columns(data: InlineData) -> Any:
@@ -26,14 +26,14 @@ def chart_spec(chart: Chart) -> dict[str, Any]:
 
     spec = chart.specification(columns)
     spec.pop("title", None)
-    if not isinstance(spec.get("width"), dict):  # a step for each system: then it scrolls where it is too wide
+    if not isinstance(spec.get("width"), dict):  # with a step per system, a chart that is too wide scrolls
         spec["width"] = "container"
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
 
 
 def by_column(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Rows with the same fields as one list a field.
+    """Return rows that have the same fields as one list per field.
 
     >>> by_column([{"a": "x", "b": 0.12345678}, {"a": "x", "b": 1.0}])
     {'a': {'words': ['x'], 'at': [0, 0]}, 'b': [0.123457, 1]}
@@ -56,13 +56,13 @@ def _column(values: list[Any]) -> Any:
 
 
 def all_rounded(values: list[float], digits: int = DIGITS) -> list[Any]:
-    """The same as `rounded` of each, written and read at once."""
+    """Round several numbers like `rounded`, in one step."""
     short = map(float, (f"%.{digits}g " * len(values) % tuple(values)).split())
     return [None if v - v else v if v % 1 or not -1e15 < v < 1e15 else int(v) for v in short]  # inf - inf is NaN
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:
-    """A number with few digits, as a whole number where it is one; None where it is none."""
+    """Round a number for embedding in the page. Integers stay integers; NaN becomes None."""
     if not isinstance(value, float):
         return value
     if value != value or value in (float("inf"), float("-inf")):

@@ -1,4 +1,4 @@
-"""Tables of the page: what is shown, what it sorts by, and what a download holds."""
+"""Tables of the page: texts to show, and exact values for sorting and downloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from calipers.results.tables import four_digits
 
 @dataclass(frozen=True)
 class Column:
-    """A head; `interval` where each cell also has the ends of an interval."""
+    """The head of a column. `interval`: each cell also has the ends of an interval."""
 
     label: str
     numeric: bool = True
@@ -22,7 +22,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """What a reader sees, and the exact value behind it."""
+    """A cell: the text that is shown, and the exact value."""
 
     text: str
     value: Any = ""
@@ -31,12 +31,12 @@ class Cell:
     bar: float | None = None  # from 0 to 1, drawn below the text
     low: Any = ""
     high: Any = ""
-    note: str = ""  # small, beside the text
+    note: str = ""  # small text after the text
 
 
 @dataclass(frozen=True)
 class Row:
-    """Cells; `query` where a click shows a query's rankings."""
+    """A row of cells. `query`: the place of the query that a click shows."""
 
     cells: tuple[Cell, ...]
     query: int | None = None
@@ -50,18 +50,18 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     what: str = "rows"
-    sorted_by: int | None = None  # the column by which it is sorted already
+    sorted_by: int | None = None  # the column that the rows are sorted by
     ascending: bool = False  # rather than descending
     tools: bool = True  # filter and download
 
 
 def name(text: str, **about: Any) -> Cell:
-    """An id or a name, which may contain anything."""
+    """Return a cell with an id or a name, which may contain any characters."""
     return Cell(text, text, kind="name", **about)
 
 
 def number(value: Any, format: str = ".4f", **about: Any) -> Cell:
-    """A number, or a dash where there is none."""
+    """Return a cell with a number, or with a dash for None and NaN."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return Cell("–", "", **about)
     if isinstance(value, float):
@@ -70,13 +70,13 @@ def number(value: Any, format: str = ".4f", **about: Any) -> Cell:
 
 
 def count(value: int, of: int | None = None) -> Cell:
-    """A number of things, with a bar where it is a share of some."""
+    """Return a cell with a count, and a bar if the total is given."""
     bar = value / of if of else None
     return Cell(f"{value:,}", str(value), bar=bar)
 
 
 def p_text(p: float) -> str:
-    """A p value as people read it: never as 0.
+    """Return a p value as text. Values below 0.0001 are never shown as 0.
 
     >>> p_text(0.034), p_text(1e-9)
     ('0.0340', '<0.0001')
@@ -85,12 +85,15 @@ def p_text(p: float) -> str:
 
 
 def p_value(p: float | None) -> Cell:
+    """Return a cell with a p value."""
     return number(None) if p is None or p != p else Cell(p_text(p), repr(float(p)))
 
 
 def share(value: float) -> Cell:
+    """Return a cell with a percentage and a bar."""
     return number(value, ".1%", bar=None if math.isnan(value) else min(max(value, 0.0), 1.0))
 
 
 def plain_rows(rows: Sequence[Sequence[Cell]]) -> tuple[Row, ...]:
+    """Return rows that no click opens."""
     return tuple(Row(tuple(cells)) for cells in rows)

@@ -165,7 +165,7 @@ def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Co
 
 
 def _needed(material: ScoredMaterial, measure: str, one: int, other: int) -> tuple[Figure, ...]:
-    """Return how many queries would detect the observed difference of two systems, as a figure if it can be told."""
+    """Return how many queries would detect the observed difference of two systems, as a figure."""
     needed = queries_needed(material, measure, one, other)
     if needed is None:
         return ()

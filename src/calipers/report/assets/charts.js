@@ -1,8 +1,8 @@
-// Charts: drawn one after the other, again where the measure changes, and in the colours of the theme.
+// Draws the charts one after the other, and again when the measure, the theme or the width changes.
 const specs = JSON.parse(document.getElementById("charts-data").textContent);
 const select = document.getElementById("measure");
-const drawn = new Map();  // of each place: what it shows, and its view
-const MANY = 4000;  // marks above which pixels are quicker than shapes
+const drawn = new Map();  // by figure: the measure it shows, and its view
+const MANY = 4000;  // with more marks, a canvas is faster than SVG
 
 // -- data: rows were written by column -----------------------------------------------------------------------------
 function rows(columns) {
@@ -28,7 +28,7 @@ function colour(name) {
   return getComputedStyle(probe).color;
 }
 
-// Below a chart with names on its left there is room for one column of a legend only.
+// A chart with names on its left has room for only one column of legend below it.
 const hasNames = (spec) => [spec, ...(spec.layer ?? [])].some((part) => part.encoding?.y?.type === "nominal");
 
 function config(figure, spec) {
@@ -44,7 +44,7 @@ function config(figure, spec) {
   };
 }
 
-// Pixels cannot follow the style sheet, so what it would change is changed here.
+// A canvas does not follow the style sheet, so its colours are replaced here.
 const inTheme = (spec) => JSON.parse(JSON.stringify(spec)
   .replaceAll('"#dfe3e8"', JSON.stringify(colour("--quiet")))
   .replaceAll('"#0072B2"', JSON.stringify(colour("--blue")))
@@ -55,7 +55,7 @@ const narrow = () => innerWidth < 720;
 const LETTER = 6.4;  // approximate width of a letter of an axis in pixels
 const LETTERS = 26;  // longer names are shortened, see plot/drawing.py
 
-// A matrix of systems: cells as large as fit beside the names, down to what can be seen; then it scrolls.
+// Makes the cells of a matrix as large as its place allows, but at least 4 pixels; a larger matrix scrolls.
 function fitted(spec, figure) {
   if (!spec.width?.step) return spec;
   const first = spec.encoding ?? spec.layer[0].encoding;
@@ -107,7 +107,7 @@ async function draw(figure) {
   if (before?.measure === measure) return;
   if (!(measure in variants)) {
     before?.view?.finalize();
-    figure.textContent = `There is no such chart for ${measure}.`;
+    figure.textContent = `This chart does not exist for ${measure}.`;
     drawn.set(figure, { measure });
     return;
   }
@@ -127,11 +127,11 @@ async function draw(figure) {
   });
   drawn.set(figure, { measure, renderer, view: result.view, width: figure.clientWidth, steps: Boolean(spec.width?.step) });
   named(figure);
-  figure.dispatchEvent(new Event("scroll"));  // whether it goes on beyond its frame is told anew
+  figure.dispatchEvent(new Event("scroll"));  // updates the hint that there is more to scroll to
   figure.dataset.drawn = measure;
 }
 
-// For who cannot see it: a chart is one picture with a name; its figures are in the tables.
+// For screen readers: a chart is one picture with a name. Its figures are in the tables.
 function named(figure) {
   const picture = figure.querySelector("svg, canvas");
   picture?.setAttribute("role", "img");
@@ -150,7 +150,7 @@ async function drawAll() {
   document.body.dataset.charts = "drawing";
   for (const figure of document.querySelectorAll(".chart")) {
     await idle();
-    if (mine !== turn) return;  // something newer has begun
+    if (mine !== turn) return;  // a newer call draws the charts
     try {
       await draw(figure);
     } catch (error) {

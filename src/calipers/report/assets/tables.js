@@ -1,4 +1,4 @@
-// Tables sort by their heads, filter by their first column, and can be downloaded; anything with a tip shows it.
+// Sorting, filtering and downloads of tables, and tooltips.
 const byText = new Intl.Collator(undefined, { numeric: true });
 
 function sort(table, place) {
@@ -14,7 +14,7 @@ function sort(table, place) {
   const rows = [...table.tBodies[0].rows];
   rows.sort((a, b) => {
     const x = value(a), y = value(b);
-    if (x === "" || y === "") return (x === "") - (y === "");  // what is undefined goes last, either way
+    if (x === "" || y === "") return (x === "") - (y === "");  // undefined values come last in both directions
     return sign * (numeric ? Number(x) - Number(y) : byText.compare(x, y));
   });
   table.tBodies[0].append(...rows);
@@ -71,7 +71,7 @@ for (const grid of document.querySelectorAll(".grid")) {
   grid.querySelector(".csv")?.addEventListener("click", () => download(`${grid.dataset.grid}.csv`, csv(grid)));
 }
 
-// -- a cue where rows, columns or parts of a chart are hidden ------------------------------------------------------------------------
+// -- hints below tables and charts that scroll ------------------------------------------------------------------------
 function cue(scroll) {
   const frame = scroll.parentElement;
   frame.classList.toggle("longer", scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight > 4);
@@ -88,7 +88,7 @@ for (const scroll of document.querySelectorAll(".scroll, .frame > .chart")) {
 const tip = document.getElementById("tip");
 
 function show(element) {
-  (element.closest("dialog") ?? document.body).append(tip);  // a dialog covers everything that is not in it
+  (element.closest("dialog") ?? document.body).append(tip);  // an open dialog covers everything outside of it
   tip.textContent = element.dataset.tip;
   tip.hidden = false;
   const at = element.getBoundingClientRect();

@@ -1,10 +1,10 @@
-// Light or dark: what the system says, until the reader chooses.
+// Light or dark: the setting of the system, until the reader chooses.
 const root = document.documentElement;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const KEY = "calipers-theme";
 
 function remembered() {
-  try { return localStorage.getItem(KEY); } catch { return null; }  // a file may not be allowed to remember
+  try { return localStorage.getItem(KEY); } catch { return null; }  // storage may be forbidden for local files
 }
 
 const now = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");
@@ -17,7 +17,7 @@ if (chosen === "light" || chosen === "dark") {
 }
 document.getElementById("theme").addEventListener("click", () => {
   root.dataset.theme = now() === "dark" ? "light" : "dark";
-  try { localStorage.setItem(KEY, root.dataset.theme); } catch { /* then it is forgotten */ }
+  try { localStorage.setItem(KEY, root.dataset.theme); } catch { /* the choice is not stored */ }
   tell();
 });
 dark.addEventListener("change", tell);
