@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -215,3 +217,61 @@ def test_every_tool_has_a_point_for_every_system() -> None:
     }
     assert len(wanted) == 8, "letor4 cannot read the labels 3 and 4"
     assert {(row["system"], row["tool"]): row["score"] for row in rows} == wanted
+
+
+# -- in notebooks -------------------------------------------------------------------------------------------
+
+
+def test_the_package_lists_charts_and_what_is_done_with_them() -> None:
+    assert dir(cal.plot) == plot.__all__
+    assert not {"drawing", "vega", "COLOURS"} & {*dir(cal.plot)}
+
+
+def test_a_notebook_shows_a_chart_without_a_network(charts: dict[str, Any]) -> None:
+    for chart in (charts["means"], charts["means"].properties(width=100), plot.stacked(charts["means"])):
+        ((kind, shown),) = chart._repr_mimebundle_().items()
+        assert kind == "text/html"
+        page = html.unescape(shown)
+        assert page.startswith('<iframe srcdoc="<!DOCTYPE html>')
+        assert "default-src 'none'" in page
+        assert "window.vegaEmbed=" in page
+        assert re.findall(r'<(?:script|link)[^>]*(?:src|href)="(?!data:,)', page) == []
+
+
+def test_results_draw_themselves(simulated: Any) -> None:
+    exp = cal.Experiment(simulated.qrels, simulated.runs, "nDCG@10", warn=False)
+    old, new = exp.systems[:2]
+    for found in (exp.ranges(), exp.plan(difference=0.05), exp.audit(), exp.diff(old, new)):
+        assert found.plot().to_dict(validate=False) == _drawn(found).to_dict(validate=False)
+
+
+def _drawn(found: Any) -> Any:
+    functions = {
+        "Ranges": plot.score_ranges,
+        "SampleSizePlan": plot.power_curves,
+        "Audit": plot.tool_scores,
+        "Difference": plot.gains_and_losses,
+    }
+    return functions[type(found).__name__](found)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Any:
+    return simulate(topics=6, systems=4, retrieved=20, unjudged=0.2, seed=5)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_browser_draws_it_without_a_request(browser: Any, charts: dict[str, Any], tmp_path: Path) -> None:
+    page = tmp_path / "notebook.html"
+    page.write_text(f"<!DOCTYPE html><body>{charts['means']._repr_mimebundle_()['text/html']}", encoding="utf-8")
+    context = browser.new_context(offline=True)
+    opened = context.new_page()
+    requests: list[str] = []
+    opened.on("request", lambda request: requests.append(request.url))
+    opened.goto(page.as_uri())
+    opened.frame_locator("iframe").locator(
+        "body[data-charts=drawn] canvas, body[data-charts=drawn] svg"
+    ).first.wait_for()
+    assert [url for url in requests if not url.startswith(("file:", "about:", "data:", "blob:"))] == []
+    context.close()

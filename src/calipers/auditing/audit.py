@@ -218,6 +218,12 @@ class Audit(Result):
             reasons.setdefault(reason, []).append(f"{tool} ({name})")
         return (*said, *(f"no figure for {', '.join(tools)}: {reason}" for reason, tools in reasons.items()))
 
+    def plot(self, measure: str | None = None) -> Any:
+        """Draw the score of each system under each tool. See `calipers.plot.tool_scores`."""
+        from calipers.plot import tool_scores
+
+        return tool_scores(self, measure)
+
     def tables(self) -> Tables:
         """Return the tables by name, such as `figures-nDCG@10`. Each kind has one table per measure."""
         return Tables(

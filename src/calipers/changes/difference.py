@@ -151,6 +151,12 @@ class Difference(Result):
 
     # -- tables ------------------------------------------------------------------------------------
 
+    def plot(self, measure: str | None = None) -> Any:
+        """Draw the difference on each query. See `calipers.plot.gains_and_losses`."""
+        from calipers.plot import gains_and_losses
+
+        return gains_and_losses(self, measure)
+
     def tables(self) -> Tables:
         """Return means, queries and documents; also means of groups, if queries were grouped."""
         makers = {"means": self._means}

@@ -66,6 +66,12 @@ class InformationDifference(Result):
         bits = as_number(row["information_difference"])
         return f"{row['system_a']} and {row['system_b']} are most alike: {bits:.4f} bits apart."
 
+    def plot(self) -> Any:
+        """Draw how systems join into clusters. See `calipers.plot.dendrogram`."""
+        from calipers.plot import dendrogram
+
+        return dendrogram(self)
+
     def tables(self) -> Tables:
         """Return the tables by name."""
         return Tables({"pairs": self._pairs})

@@ -123,6 +123,12 @@ class BudgetPlan(Result):
         found[order] = self.power[order] > highest
         return found
 
+    def plot(self) -> Any:
+        """Draw all designs by cost and power. See `calipers.plot.budget_frontier`."""
+        from calipers.plot import budget_frontier
+
+        return budget_frontier(self)
+
     def tables(self) -> Tables:
         """Return the plans that spend the whole budget, and the best plans for less."""
         return Tables({"plans": self._plans, "frontier": self._cheapest_first})

@@ -101,6 +101,12 @@ class SampleSizePlan(Result):
             f"{self.power_at(m, self.at_hand[m]):.3f}"
         )
 
+    def plot(self) -> Any:
+        """Draw the power by the number of queries. See `calipers.plot.power_curves`."""
+        from calipers.plot import power_curves
+
+        return power_curves(self)
+
     def tables(self) -> Tables:
         """Return the plan by measure, and the power by the number of queries."""
         return Tables({"plan": self._plan, "curve": self.curve})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,12 @@ class JudgingSimulation(Result):
             for method, count in self.needed().items()
         )
         return f"Tau of 0.9 with the order under all judgments is reached and kept: {needed}."
+
+    def plot(self) -> Any:
+        """Draw the progress of judging. See `calipers.plot.judging_curves`."""
+        from calipers.plot import judging_curves
+
+        return judging_curves(self)
 
     def tables(self) -> Tables:
         """Return the tables by name."""

@@ -107,6 +107,12 @@ class Ranges(Result):
             f"{counted(self.unknown.size, 'list')}{unseen}; grades 0 to {self.grades[-1]:g} are possible."
         )
 
+    def plot(self, measure: str | None = None) -> Any:
+        """Draw the range of each mean. See `calipers.plot.score_ranges`."""
+        from calipers.plot import score_ranges
+
+        return score_ranges(self, measure)
+
     def tables(self) -> Tables:
         """Return the tables by name."""
         return Tables({"means": self.mean, "queries": self.per_query})
