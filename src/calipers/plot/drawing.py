@@ -197,7 +197,7 @@ def chart(function: Drawer) -> Drawer:
     def drawn(*arguments: Any, **options: Any) -> Any:
         found = function(*arguments, **options)
         if not _specified.get():
-            object.__setattr__(found, "__class__", _offline_class(type(found)))  # Altair stores plain assignments
+            object.__setattr__(found, "__class__", _offline_class(found.__class__))  # Altair stores plain assignments
         return found
 
     return drawn  # type: ignore[return-value]  # called as the function is
