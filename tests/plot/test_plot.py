@@ -238,6 +238,13 @@ def test_a_notebook_shows_a_chart_without_a_network(charts: dict[str, Any]) -> N
         assert re.findall(r'<(?:script|link)[^>]*(?:src|href)="(?!data:,)', page) == []
 
 
+def test_a_renderer_that_the_user_enabled_is_used(charts: dict[str, Any]) -> None:
+    import altair as alt
+
+    with alt.renderers.enable("json"):
+        assert "text/html" not in charts["means"]._repr_mimebundle_()
+
+
 def test_results_draw_themselves(simulated: Any) -> None:
     exp = cal.Experiment(simulated.qrels, simulated.runs, "nDCG@10", warn=False)
     old, new = exp.systems[:2]

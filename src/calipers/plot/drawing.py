@@ -207,7 +207,9 @@ class ShownOffline:
     """A chart that notebooks show with the Vega scripts of Calipers. Altair would load them from the network."""
 
     def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> dict[str, str]:
-        """Return a frame with a page that contains everything the chart needs."""
+        """Return a frame with a page that contains everything the chart needs, or what a renderer of the user makes."""
+        if altair().renderers.active != "default":
+            return super()._repr_mimebundle_(*arguments, **options)  # type: ignore[misc,no-any-return]
         page = chart_page(_plain(styled(self).to_dict(validate=False)))
         style = "width: 100%; height: 480px; border: 0"
         return {"text/html": f'<iframe srcdoc="{html.escape(page)}" style="{style}"></iframe>'}
