@@ -158,12 +158,28 @@ def test_the_action_says_what_the_command_says(
 ) -> None:
     require.tool("bash")
     require.module("yaml")
-    given = {"judgments": "qrels.txt", "run": new, "baseline": old, "max-drop": "0.01", "package": "", "junit": "c.xml"}
+    given = {
+        "judgments": "qrels.txt", "run": new, "baseline": old, "max-drop": "0.01", "package": "", "junit": "c.xml",
+        "measure": "nDCG@10 RR", "min-mean": "RR=0.05", "fail-on": "missing,ties", "history": "h.jsonl",
+        "max-query-drop": "nDCG@10=1", "condensed": "true", "strict": "false",
+    }  # fmt: skip
     ran = run_action(ROOT / "action.yml", given, runs, on_path)
     assert (ran.code, ran.outputs.get("verdict")) == (code, verdict), ran.said
     assert ("::error" in ran.said) == bool(code)
     assert "| nDCG@10 |" in ran.summary
     assert "<testsuite" in (runs / "c.xml").read_text(encoding="utf-8")
+    assert len((runs / "h.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+    assert "floor of the mean" in (runs / "c.xml").read_text(encoding="utf-8")
+
+
+def test_the_action_takes_every_option_of_check(require: Require) -> None:
+    made = loaded(ROOT / "scripts" / "action.py")
+    assert (ROOT / "action.yml").read_text(encoding="utf-8") == made.action(), "run python scripts/action.py"
+    action = require.module("yaml").safe_load(made.action())
+    from calipers.cli.check import command
+
+    known = {each.opts[-1].removeprefix("--") for each in command.params if each.param_type_name == "option"}
+    assert set(action["inputs"]) - {"judgments", "run", "package"} == known - set(made.OWN)
 
 
 def test_the_action_fails_on_files_that_are_not_there(runs: Path, on_path: dict[str, str], require: Require) -> None:

@@ -423,7 +423,7 @@ def test_the_workflow_of_the_manual_works(
     )
     capfd.readouterr()
     given = dict(re.findall(r"^          ([a-z-]+): \"?([^\"\n]+)\"?$", workflow, re.MULTILINE))
-    options = {"--baseline": "baseline", "-m": "measures", "--max-drop": "max-drop", "--junit": "junit"}
+    options = {"--baseline": "baseline", "-m": "measure", "--max-drop": "max-drop", "--junit": "junit"}
     called = [
         [
             "check",
