@@ -1,8 +1,8 @@
-"""The one block that measures read: ranked lists, as flat arrays.
+"""Ranked lists as flat arrays, which all measures read.
 
-A list is one system's answer to one query. Only its *judged* documents are kept, in rank order; unjudged
-documents matter through ranks and lengths alone. A document in a tie has no rank of its own but a span of
-ranks, `first` to `last`, any of which it could take: a measure averages over them.
+A list is the answer of one system to one query. Only its *judged* documents are kept, in rank order. Unjudged documents
+matter only through ranks and lengths. A document in a tie could have any of the ranks from `first` to `last`: a measure
+averages over the orders of a tie.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.integer[Any]]
-else:  # names for annotations, which nobody reads at run time
+else:  # names for annotations, which are not evaluated at run time
     Floats = Ints = NDArray = Any
 Cached = TypeVar("Cached")
 
-# What messages call judgments of each kind.
+# Descriptions of kinds of judgments, for messages.
 SAID_OF = {
     "grades": "plain ones, with one grade per document",
     "subtopics": "judgments by subtopic (query subtopic document grade)",
@@ -48,35 +48,35 @@ class DocumentGroups:
     """The groups that the documents of a pool belong to."""
 
     names: tuple[str, ...]
-    of: Ints  # of each row, the place of its group among the names; -1 where it has none
-    judged: NDArray[np.bool_]  # of each row; the others are there because a run retrieves them
+    of: Ints  # per row of the pool: the index of the group's name, or -1 for a document without a group
+    judged: NDArray[np.bool_]  # per row: False for documents that are in the pool only because a run retrieves them
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The grades of everything judged, query by query: rows offsets[q] to offsets[q + 1] belong to query q."""
+    """The grades of all judged documents. The rows offsets[q] to offsets[q + 1] belong to query q."""
 
-    kind: ClassVar[str] = "grades"  # what is judged: a document by itself, for each subtopic, by several judges ...
+    kind: ClassVar[str] = "grades"  # kind of judgments, a key of SAID_OF
 
     offsets: Ints
     grade: Floats
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    cost: Floats | None = None  # of each row, where it is known what documents cost to read
-    groups: DocumentGroups | None = None  # where it is known which documents belong together
+    cost: Floats | None = None  # cost of reading the document of each row, if known
+    groups: DocumentGroups | None = None  # groups of documents, if known
 
     def of_whole_grades(self) -> Pool:
-        """The same documents with grades without their fraction; itself where they have none."""
+        """Return the pool with grades rounded towards 0, as tools that read whole numbers see them."""
         grade = np.trunc(self.grade)
         return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost, groups=self.groups)
 
     @property
     def whole(self) -> bool:
-        """Whether it names all documents that were pooled, so that it is known what a ranking of them could be."""
+        """True if the pool contains all pooled documents, so that ideal and random rankings of them are known."""
         return True
 
     @property
     def inner(self) -> Pool:
-        """What a measure of one grade per document reads where several judges gave one: the grades of each judge."""
+        """The pool that a measure of one grade per document reads: for several judges, one pool query per judge."""
         return self
 
     @property
@@ -85,7 +85,7 @@ class Pool:
 
     @cached_property
     def size(self) -> Ints:
-        """How many documents are judged for each query."""
+        """The number of judged documents of each query."""
         return np.diff(self.offsets)
 
     @cached_property
@@ -95,7 +95,7 @@ class Pool:
 
     @cached_property
     def place(self) -> Ints:
-        """The place of each row among its query's, from 1."""
+        """The position of each row among the rows of its query, from 1."""
         starts = np.repeat(self.offsets[:-1].astype(np.int32), self.size)
         return np.arange(1, len(self.grade) + 1, dtype=np.int32) - starts
 
@@ -104,70 +104,70 @@ class Pool:
         return float(self.grade.max(initial=0.0))
 
     def count(self, chosen: NDArray[np.bool_]) -> Ints:
-        """How many of the chosen rows each query has."""
+        """Return the number of chosen rows of each query."""
         return np.bincount(self.query[chosen], minlength=self.queries)
 
     def sum(self, values: Floats) -> Floats:
-        """The sum of the values over the rows of each query."""
+        """Return the sum of the values over the rows of each query."""
         return np.bincount(self.query, values, self.queries).astype(np.float64)
 
     def gains(self, value: Callable[[Floats], Floats]) -> Floats:
-        """What each row's document is worth: all finite, and their sum over a query too."""
-        return self.once(("worth", value), lambda: self._worth(value))
+        """Return the gain of each document. Raise an error unless the gains and their sum per query are finite."""
+        return self.once(("gains", value), lambda: self._gains(value))
 
-    def _worth(self, value: Callable[[Floats], Floats]) -> Floats:
+    def _gains(self, value: Callable[[Floats], Floats]) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):
-            worth = np.asarray(value(self.grade))
-            together = self.sum(np.abs(worth))
-        if not np.isfinite(together).all():
-            query = int(np.flatnonzero(~np.isfinite(together))[0])
+            gains = np.asarray(value(self.grade))
+            total = self.sum(np.abs(gains))
+        if not np.isfinite(total).all():
+            query = int(np.flatnonzero(~np.isfinite(total))[0])
             rows = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
-            largest = int(np.argmax(np.nan_to_num(np.abs(worth[rows]), nan=np.inf)))
-            grade, gain = self.grade[rows][largest], worth[rows][largest]
+            largest = int(np.argmax(np.nan_to_num(np.abs(gains[rows]), nan=np.inf)))
+            grade, gain = self.grade[rows][largest], gains[rows][largest]
             what = "its gain is" if not np.isfinite(gain) else f"its gain is {gain:g}, and the sum of the query's is"
             raise CalipersError(
                 f"grade {grade:g} of query '{self._name(query)}': {what} not a finite number; take another gain"
             )
-        return worth
+        return gains
 
     def name_queries(self, names: Sequence[str]) -> None:
-        """For messages."""
+        """Set the names of the queries that error messages show."""
         self.memo["names"] = names
 
     def _name(self, query: int) -> str:
         return str(self.memo["names"][query]) if "names" in self.memo else str(query + 1)
 
     def relevant(self, rel: float) -> Ints:
-        """R: how many documents of each query have at least this grade."""
+        """Return R, the number of documents of each query with at least this grade."""
         return self.once(("relevant", rel), lambda: self.count(self.grade >= rel))
 
     def once(self, key: Hashable, compute: Callable[[], Cached]) -> Cached:
-        """What `compute` gives, computed the first time only."""
+        """Return the result of `compute`, which is called only the first time for a key."""
         return once(self.memo, key, compute)
 
     @cached_property
     def everything(self) -> Population:
         """All the judged documents of each query."""
-        # The pool keeps them, so they must not keep the pool: a reference cycle is freed late.
+        # The pool keeps this population, so the population must not keep the pool: reference cycles are freed late.
         return Population(proxy(self), np.arange(self.queries), self.size, self.offsets, np.arange(len(self.grade)))
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """The documents that a random ranking shuffles: judged ones, and so many others that are worth nothing.
+    """Sets of documents that random rankings shuffle: judged documents, and a number of unjudged ones without gain.
 
-    A random ranking is a ranking in which everything is tied; the ideal and the worst one are sorted.
+    A random ranking is a ranking in which everything is tied. The ideal and the worst ranking are sorted.
     """
 
     pool: Pool
-    query: Ints  # of each set of documents
-    size: Ints  # of each set, unjudged documents included
+    query: Ints  # query of each set of documents
+    size: Ints  # number of documents of each set, unjudged ones included
     offsets: Ints  # set i holds the judged documents of rows offsets[i] to offsets[i + 1]
-    document: Ints  # of each row, a row of the pool
+    document: Ints  # the row of the pool for each row
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Cached]) -> Cached:
-        """What `compute` gives, computed the first time only."""
+        """Return the result of `compute`, which is called only the first time for a key."""
         return once(self.memo, key, compute)
 
     @cached_property
@@ -176,7 +176,7 @@ class Population:
 
     @cached_property
     def judged(self) -> Ints:
-        """How many documents of each set are judged."""
+        """The number of judged documents of each set."""
         return np.diff(self.offsets)
 
     @cached_property
@@ -188,35 +188,35 @@ class Population:
         return replace(self._lists(self.document, np.ones_like(size), size), all_ties=ties)
 
     def with_gain(self, value: Callable[[Floats], Floats]) -> Population:
-        """The same sets, which name only the documents that are worth something: mostly few of them."""
+        """Return the same sets with only the documents that have a gain listed. The others are only counted."""
         named = self.pool.gains(value) != 0
-        return self.once(("worthy", named.tobytes()), lambda: self._naming(named))
+        return self.once(("with gain", named.tobytes()), lambda: self._naming(named))
 
     def _naming(self, named: NDArray[np.bool_]) -> Population:
         row = np.flatnonzero(named[self.document])
         return Population(self.pool, self.query, self.size, np.searchsorted(row, self.offsets), self.document[row])
 
-    def best_first(self, worth: Callable[[Floats], Floats]) -> Lists:
-        """Sorted by descending worth, the unjudged documents last."""
-        return self.once(("best", self._key(worth)), lambda: self._sorted(worth, best=True))
+    def best_first(self, gain: Callable[[Floats], Floats]) -> Lists:
+        """Return lists sorted by descending gain, with the unjudged documents last."""
+        return self.once(("best", self._key(gain)), lambda: self._sorted(gain, best=True))
 
-    def worst_first(self, worth: Callable[[Floats], Floats]) -> Lists:
-        """The unjudged documents, then the others by ascending worth."""
-        return self.once(("worst", self._key(worth)), lambda: self._sorted(worth, best=False))
+    def worst_first(self, gain: Callable[[Floats], Floats]) -> Lists:
+        """Return lists with the unjudged documents first and the judged ones by ascending gain."""
+        return self.once(("worst", self._key(gain)), lambda: self._sorted(gain, best=False))
 
-    def _key(self, worth: Callable[[Floats], Floats]) -> Hashable:
-        """One key for all worths that grow with the grade: sorting by grade sorts by them too."""
+    def _key(self, gain: Callable[[Floats], Floats]) -> Hashable:
+        """Return the memo key of a sorted order. Gains that grow with the grade share a key, as they sort alike."""
         # The pool has every grade that occurs here, and fewer rows than many lists of its documents.
         known = self.pool.grade if len(self.pool.grade) < len(self.document) else self.grade
         grades = self.once("grades", lambda: _distinct(known))
         with np.errstate(over="ignore", invalid="ignore"):
-            worths = worth(grades)
-        if not np.isfinite(worths).all():
-            self.pool.gains(worth)  # which says whose
-        return "grade" if (np.diff(worths) >= 0).all() else worth
+            gains = gain(grades)
+        if not np.isfinite(gains).all():
+            self.pool.gains(gain)  # raises an error that names the query
+        return "grade" if (np.diff(gains) >= 0).all() else gain
 
-    def _sorted(self, worth: Callable[[Floats], Floats], best: bool) -> Lists:
-        key = self.grade if self._key(worth) == "grade" else worth(self.grade)
+    def _sorted(self, gain: Callable[[Floats], Floats], best: bool) -> Lists:
+        key = self.grade if self._key(gain) == "grade" else gain(self.grade)
         order, _, _ = rank_segments(key if best else -key, self.offsets)
         rank = np.arange(1, len(order) + 1) - np.repeat(self.offsets[:-1], self.judged)
         if not best:
@@ -236,13 +236,13 @@ class Population:
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """The different values, ascending. `np.unique` would load all of numpy.ma, a tenth of what a short run takes."""
+    """Return the distinct values in ascending order. `np.unique` would load numpy.ma: a tenth of a short command."""
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def once(memo: dict[Hashable, Any], key: Hashable, compute: Callable[[], Cached]) -> Cached:
-    """What `compute` gives, computed the first time only and then kept in the memo."""
+    """Return the result of `compute`, which is called only the first time and then kept in the memo."""
     if key not in memo:
         memo[key] = compute()
     result: Cached = memo[key]
@@ -251,24 +251,24 @@ def once(memo: dict[Hashable, Any], key: Hashable, compute: Callable[[], Cached]
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Ranked lists side by side: rows offsets[i] to offsets[i + 1] are the judged documents of list i, by rank."""
+    """Ranked lists, one after another. The rows offsets[i] to offsets[i + 1] are the judged documents of list i."""
 
     pool: Pool
-    query: Ints  # of each list, a row number of the pool's queries
-    length: Ints  # of each list, unjudged documents included
+    query: Ints  # index of the query of each list
+    length: Ints  # number of documents of each list, unjudged ones included
     offsets: Ints
-    document: Ints  # of each row, a row of the pool
+    document: Ints  # the row of the pool for each row
     first: Ints  # the ranks, from 1, that the document's tie spans
     last: Ints
-    docid_rank: Ints | None = None  # its rank where ties go by document id, descending (trec_eval)
-    input_rank: Ints | None = None  # its rank where ties keep the order of the input
-    before_ties: Ints | None = None  # `last_judged` of each list, where ties have been broken since
-    all_ties: TieSpans | None = None  # those of unjudged documents too; None where only rows are tied
+    docid_rank: Ints | None = None  # the rank if ties are broken by document id, descending (trec_eval)
+    input_rank: Ints | None = None  # the rank if ties keep the order of the input
+    before_ties: Ints | None = None  # `last_judged` of each list before ties were broken
+    all_ties: TieSpans | None = None  # ties including unjudged documents; None if only rows are tied
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, pool: Pool, runs: Sequence[Retrieved]) -> Lists:
-        """All queries of each run in turn; a query that a run lacks is an empty list."""
+        """Return the lists of all queries for each run. A query that a run does not answer gets an empty list."""
         queries = pool.queries
         length = np.zeros((len(runs), queries), np.int64)
         counts = np.zeros((len(runs), queries), np.int64)
@@ -308,7 +308,7 @@ class Lists:
         return self.pool.grade[self.document]
 
     def gains(self, value: Callable[[Floats], Floats]) -> Floats:
-        """What each row's document is worth; worked out once for all the documents of the pool."""
+        """Return the gain of the document of each row. It is computed once for all documents of the pool."""
         return np.asarray(self.pool.gains(value)[self.document])
 
     @cached_property
@@ -321,35 +321,35 @@ class Lists:
         return bool((self.first != self.last).any())
 
     def once(self, key: Hashable, compute: Callable[[], Cached]) -> Cached:
-        """What `compute` gives, computed the first time only."""
+        """Return the result of `compute`, which is called only the first time for a key."""
         return once(self.memo, key, compute)
 
     def sum(self, values: Floats) -> Floats:
-        """The sum of the rows' values for each list."""
+        """Return the sum of the values over the rows of each list."""
         return np.bincount(self.list, values, len(self)).astype(np.float64, copy=False)
 
     def count(self, chosen: NDArray[np.bool_]) -> Ints:
-        """How many of the chosen rows each list has."""
+        """Return the number of chosen rows of each list."""
         return np.bincount(self.list[chosen], minlength=len(self))
 
     def all_shuffled(self) -> Population:
-        """What each list retrieved, as the population of a re-ranking."""
+        """Return the retrieved documents of each list as a population that can be ranked again."""
         return self.once(
             "shuffled", lambda: Population(self.pool, self.query, self.length, self.offsets, self.document)
         )
 
     def to_sort(self) -> Population:
-        """The same for those who sort it: one for all lists that have the same documents, in whatever order."""
+        """Return the retrieved documents for sorting. Lists of the same documents in other orders share the result."""
         return self.once("to sort", self.all_shuffled)
 
     def sorted_with(self, other: Lists) -> Lists:
-        """Itself, sharing what is sorted with lists of the same documents."""
+        """Share sorted orders with lists of the same documents, and return these lists."""
         self.memo["to sort"] = other.to_sort()
         return self
 
     @property
     def last_judged(self) -> Ints:
-        """The last rank that a judged document of each list could take, however ties are broken; 0 without one."""
+        """The last rank that a judged document of each list can have under any order of ties, or 0 without one."""
         if self.before_ties is not None:
             return self.before_ties
         rank = np.zeros(len(self), np.int64)
@@ -358,11 +358,12 @@ class Lists:
         return rank
 
     def with_judged(self, named: NDArray[np.bool_] | None = None) -> tuple[Population, Ints]:
-        """All that is judged for the query and the unjudged documents that the list ranks above a judged one.
+        """Return the judged documents of the query and the unjudged ones that the list ranks above a judged document.
 
-        Those below its last judged one push nothing down. Such a set is the query's pool and so many unjudged
-        documents, so that it is the same for many lists: the different sets, and which of them is whose.
-        named: of each row of the pool, whether the sets name it. The others are only counted, as unjudged ones are.
+        Unjudged documents below the last judged one change no rank. A set is the pool of the query and a number of
+        unjudged documents. Many lists have the same set, so the result has the distinct sets, and for each list the
+        index of its set.
+        named: True for rows of the pool that the sets list. Other rows are only counted, like unjudged documents.
         """
         if named is None or named.all():
             return self.once("with judged", lambda: self._with_judged(None))
@@ -385,28 +386,28 @@ class Lists:
         return Population(self.pool, query, size, offsets, document), np.searchsorted(different, code)
 
     def where(self, chosen: NDArray[np.bool_]) -> Lists:
-        """The same lists with only the chosen rows: the others become as good as unjudged."""
+        """Return the same lists with only the chosen rows. The other documents then count as unjudged."""
         row = np.flatnonzero(chosen)
         return self._rows(row, np.searchsorted(row, self.offsets))
 
     def with_gain(self, value: Callable[[Floats], Floats]) -> Lists:
-        """The same lists with only the rows whose document is worth something: mostly few of them."""
-        return self.once(("worthy", value), lambda: self.where(self.gains(value) != 0))
+        """Return the same lists with only the documents that have a gain."""
+        return self.once(("with gain", value), lambda: self.where(self.gains(value) != 0))
 
     def top(self, cutoff: int | None) -> Lists:
-        """The rows that could be ranked at the cutoff or above."""
+        """Return the same lists with only the documents that can rank at the cutoff or above it."""
         if cutoff is None:
             return self
         return self.once(("top", cutoff), lambda: self.where(self.first <= cutoff))
 
     def top_with_gain(self, value: Callable[[Floats], Floats], cutoff: int | None) -> Lists:
-        """The rows that are worth something and could be ranked at the cutoff or above."""
-        few = cutoff is not None and 4 * cutoff * len(self) < len(self.first)  # what drops most rows goes first
+        """Return the same lists with only the documents that have a gain and can rank at the cutoff or above it."""
+        few = cutoff is not None and 4 * cutoff * len(self) < len(self.first)  # the step that drops most rows is first
         return self.top(cutoff).with_gain(value) if few else self.with_gain(value).top(cutoff)
 
     @cached_property
     def groups(self) -> Groups:
-        """The ties, a document alone being a tie of one."""
+        """The ties. A document that is tied with no other is a tie of one."""
         starts = np.ones(len(self.first), bool)
         starts[1:] = (self.first[1:] != self.first[:-1]) | (self.list[1:] != self.list[:-1])
         start = np.flatnonzero(starts)
@@ -422,7 +423,7 @@ class Lists:
     # -- other orders of the same lists ------------------------------------------------------------
 
     def under(self, ties: str) -> Lists:
-        """The lists with ties broken by this rule; `average` leaves them for the measure to average over."""
+        """Return the lists with ties broken by a rule. `average` keeps ties: measures average over their orders."""
         if ties == "average":
             return self
         if not self.tied:
@@ -432,7 +433,7 @@ class Lists:
         return self._ranked(rank_in_ties(ties, self.first, self.last, self.docid_rank, self.input_rank))
 
     def condensed(self) -> Lists:
-        """The lists without their unjudged documents."""
+        """Return the lists without their unjudged documents."""
         groups = self.groups
         position = np.arange(len(self.first)) - self.offsets[:-1][self.list] + 1
         start = position[groups.start][groups.row_group]
@@ -459,7 +460,7 @@ class Lists:
         )
 
     def _rank_by_grade(self, best: bool) -> Ints:
-        """Ranks inside ties by grade, unjudged documents counting as grade 0."""
+        """Rank the documents of each tie by grade. Unjudged documents count as grade 0."""
         sign = -1 if best else 1
         order = np.lexsort((sign * self.grade, self.first, self.list))
         place = np.empty_like(order)
@@ -498,7 +499,7 @@ class Lists:
         ).sorted_with(self)
 
     def _rows(self, row: Ints, offsets: Ints) -> Lists:
-        """Only these rows, in this order, and where each list's start."""
+        """Return lists with only these rows, in this order. The rows of a list start at its offset."""
         return replace(
             self,
             offsets=offsets,
@@ -513,28 +514,28 @@ class Lists:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The ties of some lists: who is in each, how many ranks it spans and how many lie before it."""
+    """The ties of some lists, with their documents and ranks."""
 
     lists: Lists
     start: Ints  # the first row of each group
     row_group: Ints  # the group of each row
-    list: Ints  # of each group
-    before: Ints  # ranks before the group
+    list: Ints  # the list of each group
+    before: Ints  # number of ranks before the group
     size: Ints  # documents in the group, unjudged ones included
 
     def __len__(self) -> int:
         return len(self.start)
 
     def sum(self, values: Floats) -> Floats:
-        """The sum of the rows' values in each group."""
+        """Return the sum of the values over the rows of each group."""
         return np.bincount(self.row_group, values, len(self)).astype(np.float64, copy=False)
 
     def count(self, chosen: NDArray[np.bool_]) -> Ints:
-        """How many of the chosen rows each group has."""
+        """Return the number of chosen rows of each group."""
         return np.bincount(self.row_group[chosen], minlength=len(self))
 
     def above(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The sum of the groups' values over the groups above each, in the same list."""
+        """Return for each group the sum of the values of the groups above it in the same list."""
         total = np.concatenate([[0], np.cumsum(values)])
         starts = np.searchsorted(self.list, np.arange(len(self.lists)))
         return np.asarray(total[:-1] - total[starts[self.list]])
@@ -561,13 +562,13 @@ def rank_in_ties(ties: str, first: Ints, last: Ints, docid_rank: Ints | None, in
         return first + last - docid_rank if ties == "docid-ascending" else docid_rank
     if ties == "input":
         if input_rank is None:
-            raise CalipersError("ties cannot be broken by input order: it is not known")
+            raise CalipersError("ties cannot be broken by input order: the order of the input is not known")
         return input_rank
     raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
 
 
 def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:
-    """The ties of all queries of each run in turn; None where there are none."""
+    """Return the ties of all queries, run after run, or None if nothing is tied."""
     if not any(len(run.all_ties.first) for run in runs):
         return None
     place = np.full((len(runs), queries), -1)
@@ -575,12 +576,13 @@ def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:
     for s, run in enumerate(runs):
         place[s, run.query] = np.arange(start, start + len(run.query))
         start += len(run.query)
-    joined = TieSpans.joined([*(run.all_ties for run in runs), TieSpans.none(1)])  # the last for what a run lacks
+    # The last part is for queries that a run does not answer.
+    joined = TieSpans.joined([*(run.all_ties for run in runs), TieSpans.none(1)])
     return joined.take(place.ravel())
 
 
 def _rows_by_query(run: Retrieved) -> Ints | None:
-    """The rows of a run in the order of the judgments' queries; None where they are so already."""
+    """Return the rows of a run in the order of the queries of the judgments, or None if they have this order."""
     if (np.diff(run.query) > 0).all():
         return None
     order = np.argsort(run.query, kind="stable")

@@ -1,4 +1,4 @@
-"""What the scanners hand over: plain columns, one row per line or one row per judged document."""
+"""Columns that scanners return, with one row per line or one row per judged document."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Columns:
     documents: Ids
     value: NDArray[np.float64]  # the grade, or the score
     line: NDArray[np.int64]
-    second: Ids | None = None  # the iteration (or subtopic) of judgments, where asked for
-    tag: bytes = b""  # of the run's first line
-    exponents: bool = False  # whether a value is written with an exponent, as 1e3
-    odd_blanks: bool = False  # whether a field holds \v, \f or \r, which C takes for a blank
+    second: Ids | None = None  # the iteration (or subtopic) of judgments, if it was asked for
+    tag: bytes = b""  # the tag in the first line of the run
+    exponents: bool = False  # True if a value is written with an exponent, such as 1e3
+    odd_blanks: bool = False  # True if a field contains \v, \f or \r, which C reads as a blank
 
 
 @dataclass(frozen=True)
 class TieSpans:
-    """The ties of some lists, of judged documents or not: the ranks that two or more documents of one score span."""
+    """The ties of some lists: the ranks that two or more documents of the same score share, judged or not."""
 
     offsets: NDArray[np.int64]  # list i has the ties offsets[i]:offsets[i + 1], by rank
     first: Ints
@@ -40,25 +40,28 @@ class TieSpans:
 
     @classmethod
     def none(cls, lists: int) -> TieSpans:
-        """Of so many lists, none of which has a tie."""
+        """Return the ties of lists without ties."""
         return cls(np.zeros(lists + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
 
     @classmethod
     def of(cls, tie: Ints, first: Ints, last: Ints, lists: int) -> TieSpans:
-        """Of documents by list and rank, each with its list and the ranks that it could take."""
+        """Return the ties of documents that are sorted by list and rank.
+
+        tie: the list of each document. first, last: the ranks that its tie spans.
+        """
         start = np.flatnonzero((first < last) & np.append(True, (tie[1:] != tie[:-1]) | (first[1:] != first[:-1])))
         return cls(np.searchsorted(tie[start], np.arange(lists + 1)).astype(np.int64), first[start], last[start])
 
     @classmethod
     def joined(cls, parts: Sequence[TieSpans]) -> TieSpans:
-        """The lists of several, one after another."""
+        """Return the ties of several blocks of lists, one after another."""
         counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
         none = np.zeros(0, np.int32)
         first, last = (np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ("first", "last"))
         return cls(np.cumsum(counts), first, last)
 
     def take(self, lists: Ints) -> TieSpans:
-        """The ties of these lists, in this order."""
+        """Return the ties of some lists, in this order."""
         counts = np.diff(self.offsets)[lists]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][lists] - offsets[:-1], counts)
@@ -67,15 +70,15 @@ class TieSpans:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """What the measures need of a run: the judged documents, and where they rank.
+    """The judged documents of a run and their ranks, which is all that measures need.
 
-    One segment a judged query that the run has, in order of first appearance; inside a segment one row a judged
-    document, by `docid_rank`. Ranks count from 1 and count unjudged documents too.
+    There is one segment per judged query of the run, in order of first appearance. A segment has one row per judged
+    document, sorted by `docid_rank`. Ranks start at 1 and count unjudged documents too.
     """
 
     query: NDArray[np.int32]  # row of the judged queries
     length: NDArray[np.int32]  # documents retrieved, after the depth cut
-    tied: NDArray[np.int32]  # documents that share their score with another
+    tied: NDArray[np.int32]  # number of documents that share their score with another document
     offsets: NDArray[np.int64]  # segment s has the rows offsets[s]:offsets[s + 1]
 
     document: Ints  # row of the judged documents, over all queries
@@ -84,12 +87,12 @@ class Retrieved:
     last: Ints
     docid_rank: Ints | None  # by score, then id descending (trec_eval); None without ids
     input_rank: Ints  # score descending, then order of input
-    all_ties: TieSpans  # of each segment, those of unjudged documents too
+    all_ties: TieSpans  # ties of each segment, including unjudged documents
 
-    tag: bytes  # of the run's first line
-    unjudged: Ids  # the run's queries without judgments
-    scattered: bool  # a judged query came back after another one
-    odd_blanks: bool = False  # a field holds \v, \f or \r, which C takes for a blank
+    tag: bytes  # the tag in the first line of the run
+    unjudged: Ids  # queries of the run without judgments
+    scattered: bool  # the lines of a judged query are not consecutive
+    odd_blanks: bool = False  # a field contains \v, \f or \r, which C reads as a blank
 
     @property
     def unjudged_queries(self) -> int:
@@ -98,20 +101,20 @@ class Retrieved:
 
 @dataclass(frozen=True)
 class Labels:
-    """Every line of a LETOR (SVMlight) file but its features, in the order of the file."""
+    """All lines of a LETOR (SVMlight) file without their features, in the order of the file."""
 
     queries: Ids  # distinct, in order of first appearance
     query: NDArray[np.int32]
     label: NDArray[np.float64]
-    documents: Ids | None  # from the comments `#docid = X`, where every line has one
+    documents: Ids | None  # from the comments `#docid = X`, if every line has one
     line: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Features:
-    """The features of every line of a LETOR (SVMlight) file, row by row as a CSR matrix has them."""
+    """The features of all lines of a LETOR (SVMlight) file, as a CSR matrix."""
 
     start: NDArray[np.int64]  # row i has the entries start[i]:start[i + 1]
-    index: NDArray[np.int32] | None  # the column of each entry, from 0; None where every row has all of them, in order
+    index: NDArray[np.int32] | None  # the column of each entry, from 0; None if every row has all columns, in order
     value: NDArray[np.float64]
-    width: int  # columns: the largest index that occurs
+    width: int  # number of columns: the largest index in the file

@@ -1,4 +1,4 @@
-"""A column of ids, kept as the bytes that the file had."""
+"""A column of ids, kept as the bytes of the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calipers.native.id_text import encode as encode
 
 
 class Ids(Sequence[bytes]):
-    """An immutable column of byte strings: one block of bytes and where each id starts.
+    """An immutable column of byte strings: one block of bytes, and the offset of each id in it.
 
     >>> ids = Ids.of(["d1", b"d22"])
     >>> ids[1], ids.text(0), len(ids)
@@ -66,7 +66,7 @@ class Ids(Sequence[bytes]):
         return iter(self.tolist())
 
     def text(self, i: int) -> str:
-        """The id as a string; bytes that are not UTF-8 survive a round trip (surrogateescape)."""
+        """Return an id as a string. Bytes that are not UTF-8 survive a round trip (surrogateescape)."""
         return decode(self[i])
 
     def tolist(self) -> list[bytes]:
@@ -81,7 +81,7 @@ class Ids(Sequence[bytes]):
         return [text[start:end] for start, end in pairwise(self.offsets.tolist())]
 
     def take(self, rows: NDArray[np.integer]) -> Ids:
-        """The ids of these rows, in this order."""
+        """Return the ids of these rows, in this order."""
         starts = self.offsets[:-1][rows]
         lengths = self.offsets[1:][rows] - starts
         offsets = np.zeros(len(rows) + 1, np.int64)

@@ -1,8 +1,8 @@
-"""The scanner in plain Python: for machines without a compiler, and the oracle that `_scanner.pyx` is tested against.
+"""The scanner in plain Python, for machines without a compiler. `_scanner.pyx` is tested against it.
 
-It says what a line means, once and readably; the compiled scanner asks it for the words when it refuses a line.
+It defines the meaning of a line. The compiled scanner takes its error messages from here.
 
-A line is a sequence of fields between blanks (spaces and tabs), ended by LF or CR LF; the last line may lack its end.
+A line is a sequence of fields between blanks (spaces and tabs), ended by LF or CR LF. The last line may have no end.
 A UTF-8 byte order mark at the very start, empty lines, and lines that start with `#` are skipped. Ids are bytes.
 """
 
@@ -25,11 +25,11 @@ from calipers.native.ids import Ids
 from calipers.native.scan_error import BINARY, MOST_LINE, ScanError, duplicate, shown, too_long
 
 COMPILED = False
-LARGEST_INDEX = 2**31 - 2  # of a feature
+LARGEST_INDEX = 2**31 - 2  # largest index of a feature
 
 _BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"[^ \t]+")
-_ODD_BLANK = re.compile(rb"[\v\f\r]")  # what C takes for a blank too
+_ODD_BLANK = re.compile(rb"[\v\f\r]")  # characters that C reads as a blank too
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _INDEX = re.compile(rb"[0-9]+")
@@ -44,7 +44,7 @@ TRIPLE_FIELDS = ("query", "document", "number")
 
 
 def number(field: bytes, what: str) -> float:
-    """A decimal number, rounded correctly. Not: hex, underscores, nan, inf, anything beyond the largest double."""
+    """Return a decimal number, rounded correctly. Hex, underscores, nan, inf and overflow are errors."""
     if _NUMBER.fullmatch(field):
         value = float(field)
         if math.isfinite(value):
@@ -78,7 +78,7 @@ def triples_line(line: bytes) -> tuple[bytes, bytes, float]:
 
 
 def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
-    """Label, query, and the document that the comment names; None for a line that holds a comment only."""
+    """Return label, query and the document that the comment names, or None for a line with a comment only."""
     content, _, comment = line.partition(b"#")
     fields = _FIELD.findall(content)
     if not fields:
@@ -92,7 +92,7 @@ def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
 
 
 def feature_line(line: bytes) -> list[tuple[int, float]] | None:
-    """The features of a line, (index from 1, value) each; None for a line that holds a comment only."""
+    """Return the features of a line as (index from 1, value), or None for a line with a comment only."""
     content, _, _ = line.partition(b"#")
     fields = _FIELD.findall(content)
     if not fields:
@@ -129,15 +129,15 @@ def number_line(line: bytes) -> float:
 
 
 class LineScanner(ABC):
-    """Cuts blocks into lines and hands those with content to `_row`."""
+    """A reader that cuts blocks into lines and gives lines with content to `_row`."""
 
     def __init__(self) -> None:
         self.lines = 0  # whole lines so far
-        self.rows = 0  # those with content
+        self.rows = 0  # lines with content so far
         self._tail = b""
         self._closed = False
-        self.idle = False  # nothing that follows matters, be it readable or not
-        self.odd_blanks = False  # a field holds what C takes for a blank
+        self.idle = False  # the rest of the file is ignored, readable or not
+        self.odd_blanks = False  # a field contains a character that C reads as a blank
         self.longest = MOST_LINE  # bytes that a line may have
 
     def feed(self, block: Any) -> None:
@@ -186,7 +186,7 @@ class LineScanner(ABC):
 
     @abstractmethod
     def _row(self, line: bytes) -> bool:
-        """Take a line; false if it holds nothing after all."""
+        """Read a line. Return False if it turns out to be empty."""
 
     def _check_text(self, line: bytes) -> None:
         nul = line.find(0)
@@ -223,7 +223,7 @@ class ColumnScanner(LineScanner):
         self._value: list[float] = []
         self._number: list[int] = []
         self._tag = b""
-        self.exponents = False  # whether a number is written with one
+        self.exponents = False  # a number is written with an exponent
 
     def _row(self, line: bytes) -> bool:
         if self._kind == "run":
@@ -260,7 +260,7 @@ class ColumnScanner(LineScanner):
 
 
 class LetorScanner(LineScanner):
-    """The labels, queries and document names of a LETOR (SVMlight) file; features are skipped unread."""
+    """The labels, queries and document names of a LETOR (SVMlight) file. Features are skipped."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -320,7 +320,7 @@ class FeatureScanner(LineScanner):
         index = np.array(self._index, np.int32)
         counts = np.diff(start)
         width = int(index.max(initial=-1)) + 1
-        full = np.resize(np.arange(width, dtype=np.int32), len(index))  # what a file without gaps has
+        full = np.resize(np.arange(width, dtype=np.int32), len(index))  # the columns of a file without gaps
         regular = bool((counts == width).all()) and bool((index == full).all())
         return Features(start, None if regular else index, np.array(self._value, np.float64), width)
 
@@ -365,17 +365,17 @@ class JudgedIndex:
             for row in range(start, end):
                 rows.setdefault(names[row], row)
             self._rows.append(rows)
-        self.distinct = sum(map(len, self._rows)) == len(names)  # whether no query has a document twice
+        self.distinct = sum(map(len, self._rows)) == len(names)  # no query has a document twice
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def query(self, identifier: bytes) -> int:
-        """The row of a query, -1 if it is not judged."""
+        """Return the row of a query, or -1 if it is not judged."""
         return self._queries.get(identifier, -1)
 
     def find(self, query: int, identifier: bytes) -> int:
-        """The row of a document among all judged documents, -1 if this query has no judgment of it."""
+        """Return the row of a document among all judged documents, or -1 if it is not judged for this query."""
         if not 0 <= query < len(self._rows):
             raise IndexError(query)
         return self._rows[query].get(identifier, -1)
@@ -385,11 +385,11 @@ _Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, doci
 
 
 class RunScanner(LineScanner):
-    """A run against the judgments: keeps the judged documents and where they rank.
+    """A scanner of runs that keeps the judged documents and their ranks.
 
-    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. Scores are compared in
-    `precision`. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
-    the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
+    `depth` keeps the first `depth` documents per query in trec_eval's order; 0 keeps all. Scores are compared in
+    `precision`. If the lines of a judged query are not consecutive, a scanner without `regroup` sets `scattered` and
+    ignores the rest of the run. Scan again with `regroup`, which reads any order and keeps judged queries in memory.
     """
 
     def __init__(
@@ -429,7 +429,7 @@ class RunScanner(LineScanner):
         return True
 
     def feed_rows(self, queries: Ids, query: NDArray[np.int32], documents: Ids, score: NDArray[np.float64]) -> None:
-        """Take rows that are columns already: numbers of `queries`, documents, scores. A row counts as a line."""
+        """Read rows from columns: indexes of `queries`, documents and scores. A row counts as a line."""
         if not len(query) == len(score) == len(documents) or self._tail:
             raise ValueError("the columns do not fit together, or a line is not finished")
         self._check_open()
@@ -483,7 +483,7 @@ class RunScanner(LineScanner):
         )
 
     def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[int, list[tuple[int, int]], list[_Judged]]:
-        """Length, the ranks that each tie spans, and a row for each judged document."""
+        """Return the length, the ranks that each tie spans, and a row for each judged document."""
         position = {document: i for i, document in enumerate(documents)}
         ids = sorted(documents, reverse=True)
         ids.sort(key=lambda document: -documents[document])  # stable: inside a tie, ids stay descending
@@ -508,7 +508,7 @@ class RunScanner(LineScanner):
 def _float32(value: float) -> float:
     try:
         return float(struct.unpack("f", struct.pack("f", value))[0]) + 0.0
-    except OverflowError:  # struct refuses what a cast in C turns into infinity
+    except OverflowError:  # a cast in C gives infinity instead
         return math.copysign(math.inf, value)
 
 
@@ -518,7 +518,7 @@ def _float32(value: float) -> float:
 def rank_segments(
     score: NDArray[np.float64], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Rows of each segment by score descending, input order inside ties, and the ranks that each one's tie spans."""
+    """Sort the rows of each segment by descending score, ties in input order. Return order and ranks of ties."""
     score = np.ascontiguousarray(score, np.float64)
     offsets = np.ascontiguousarray(offsets, np.int64)
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(score) or (np.diff(offsets) < 0).any():
@@ -542,9 +542,9 @@ def rank_segments(
 def top_segments(
     score: NDArray[np.float64], offsets: NDArray[np.int64], depth: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """The rows of `rank_segments` whose tie starts at rank `depth` or above, as order, first and last.
+    """Return the rows of `rank_segments` with a tie that starts at rank `depth` or above, as order, first and last.
 
-    Then where those of each segment begin, and how many rows of each whole segment have the score of another one.
+    Also return the offset of each segment, and the number of rows per segment that share their score with another row.
     """
     if depth < 1:
         raise ValueError("depth is at least 1")
@@ -557,7 +557,7 @@ def top_segments(
 
 
 def number_distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A number for each 64-bit key, in order of first appearance, and the place where each number appears first."""
+    """Number 64-bit keys in order of first appearance. Return all numbers, and the first position of each number."""
     _, first, code = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(order), np.int64)
@@ -572,7 +572,7 @@ class PairNumbers:
         self._number: dict[tuple[int, bytes], int] = {}
 
     def number(self, group: NDArray[np.integer[Any]], ids: Ids) -> tuple[NDArray[np.int32], int | None]:
-        """The number of each row's pair, and the first row, if any, whose pair an earlier row of this call has."""
+        """Return the number of the pair of each row, and the first row that repeats a pair of this call, if any."""
         if len(group) != len(ids):
             raise ValueError("the ids are damaged, or not one per group")
         pairs = zip(group.tolist(), ids, strict=True)
@@ -582,7 +582,7 @@ class PairNumbers:
         return numbers, int(repeated.argmax()) if repeated.any() else None
 
     def pairs_so_far(self) -> tuple[NDArray[np.int32], Ids]:
-        """The group and the id of each number."""
+        """Return the group and the id of each number."""
         return _int32(group for group, _ in self._number), Ids.of(identifier for _, identifier in self._number)
 
 
@@ -593,9 +593,9 @@ def symmetric_means(
     stop: NDArray[np.float64],
     depth: int,
 ) -> NDArray[np.float64]:
-    """Row by row for each group: q_j for j = 0 to depth, the mean of the product of (1 - stop) over j of its documents.
+    """Return for each group q_j for j = 0 to depth: the mean product of (1 - stop) over j of its documents.
 
-    A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
+    A group has `size` documents. `members` of them, from row `start` on, have a stop probability; the others have 0.
     """
     inside = (start >= 0) & (members >= 0) & (members <= np.minimum(len(stop) - start, size))
     if depth < 0 or not len(size) == len(start) == len(members) or not inside.all():
@@ -620,7 +620,7 @@ def symmetric_means(
 
 
 def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """[row of one, row of other]: how many bits two rows have in common; both are arrays of 64-bit words.
+    """Return the number of bits that two rows have in common, [row of one, row of other]. Rows are 64-bit words.
 
     >>> shared_bits(np.array([[7], [1]], np.uint64), np.array([[5], [2], [8]], np.uint64)).tolist()
     [[2, 1, 0], [1, 0, 0]]
@@ -628,7 +628,7 @@ def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[n
     if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
         raise ValueError("expected two matrices with rows of one length")
     found = np.zeros((len(one), len(other)), np.int64)
-    for start in range(0, one.shape[1], words := 1 << 12):  # so many words have fewer bits than a float32 can count
+    for start in range(0, one.shape[1], words := 1 << 12):  # a float32 can count the bits of this many words
         bits = [
             np.unpackbits(np.ascontiguousarray(each[:, start : start + words]).view(np.uint8), axis=1)
             for each in ((one,) if other is one else (one, other))
@@ -639,11 +639,11 @@ def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[n
 
 
 def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int32 | np.int64]) -> None:
-    """Add up the patterns of signs over each pair of a better and a worse document: [list, document] numbers each.
+    """Count the patterns of signs over all pairs of a better and a worse document, given as [list, document] numbers.
 
-    A sign is 1 where a list gives the better document the smaller number, -1 the larger, 0 the same; the pattern s is
-    counted at the middle of `counts`, 3^lists long and of 32 or 64 bits, plus the sum of s_i 3^i. Numbers are not
-    negative.
+    The sign of a list is 1 if the better document has the smaller number, -1 if it has the larger one, and 0 if both
+    are the same. The count of the pattern s is in `counts`, an array of 3^lists integers, at its middle plus the sum of
+    s_i 3^i. Numbers are not negative.
     """
     if len(better) != len(worse) or len(better) > 10 or len(counts) != 3 ** len(better):
         raise ValueError("expected at most ten lists, and a place for each of their patterns")
@@ -659,7 +659,9 @@ def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: 
 
 
 def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
-    """What counted patterns tell: the sum over s of c(s) lg(2 c(s) / (c(s) + c(-s))), c(0) being in the middle.
+    """Return the information of counted patterns: the sum over s of c(s) lg(2 c(s) / (c(s) + c(-s))).
+
+    c(0) is in the middle of the array.
 
     >>> round(pattern_bits(np.array([0, 1, 5, 1, 4])), 6)
     4.0
@@ -667,7 +669,7 @@ def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
     if len(counts) % 2 == 0:
         raise ValueError("expected a count for each pattern and for its opposite")
     opposite = counts[::-1]
-    both = (counts > 0) & (opposite > 0)  # where only one of the two occurs, it tells everything
+    both = (counts > 0) & (opposite > 0)  # if only one of the two occurs, it gives full information
     one, other = counts[both].astype(np.float64), opposite[both]
     return float(counts.sum() - one.sum() + (one * np.log2(2 * one / (one + other))).sum())
 
@@ -675,10 +677,11 @@ def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
 def order_bits(
     better: NDArray[np.int16], worse: NDArray[np.int16], missing: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Which pairs of a better and a worse document each list has in the right order, and which tied.
+    """Return the pairs of a better and a worse document that each list has in the right order, and the tied pairs.
 
-    [list, document] numbers of 16 bits each, of which the smaller one stands above; what is not in the list has the
-    number `missing`, the largest. Two arrays of 64-bit words, [list, word]: one bit for each pair, the same in both.
+    better, worse: [list, document] numbers of 16 bits. A smaller number ranks higher. A document that is not in the
+    list has the largest number, `missing`. The result is two arrays of 64-bit words, [list, word], with one bit for
+    each pair at the same position in both.
     """
     _check_sides(better, worse)
     words = -(-worse.shape[1] // 64)
@@ -692,8 +695,10 @@ def order_bits(
 
 
 def one_sided_pairs(better: NDArray[np.int16], worse: NDArray[np.int16], missing: int) -> NDArray[np.float64]:
-    """[list, other list]: the pairs that a list has in the right order, of whose documents the other list shows
-    neither; those that it ties count half. Numbers as for `order_bits`.
+    """Count the pairs that a list has in the right order and the other list does not contain: [list, other list].
+
+    A pair that the list ties counts half. A pair counts only if the other list has neither document. Numbers are those
+    of `order_bits`.
 
     >>> better, worse = np.array([[1], [9]], np.int16), np.array([[1, 2, 9], [9, 9, 3]], np.int16)
     >>> one_sided_pairs(better, worse, 9).tolist()
@@ -718,12 +723,13 @@ def _check_sides(better: NDArray[np.int16], worse: NDArray[np.int16]) -> None:
 def bits_of_groups(
     sides: Sequence[tuple[NDArray[np.int16], NDArray[np.int16]]],
     groups: NDArray[np.integer],
-    missing: int,  # noqa: ARG001  that the compiled one leaves out
+    missing: int,  # noqa: ARG001  the compiled function leaves these out
 ) -> NDArray[np.float64]:
-    """What the patterns of each group of at most ten lists tell, in bits: [group].
+    """Return the information of the patterns of each group of at most ten lists, in bits: [group].
 
-    sides: pairs of [list, document] numbers of 16 bits, those of better documents and those of worse ones, as for
-    `count_patterns`; what is not in a list has the number `missing`. groups: [group, member] places of lists.
+    sides: pairs of [list, document] numbers of 16 bits, for better documents and for worse ones, as in
+        `count_patterns`. A document that is not in a list has the number `missing`.
+    groups: indexes of lists, [group, member].
 
     >>> better, worse = np.array([[1], [3]], np.int16), np.array([[2, 9], [1, 9]], np.int16)
     >>> bits_of_groups([(better, worse)], np.array([[0], [1]]), 9).tolist()
@@ -745,7 +751,7 @@ def bits_of_groups(
 
 
 def _all_places(numbers: NDArray[np.integer], size: int) -> bool:
-    """Whether all of these are places of something of that size."""
+    """Return True if all numbers are valid indexes for this size."""
     return not numbers.size or bool(numbers.min() >= 0 and numbers.max() < size)
 
 
@@ -759,13 +765,14 @@ def sort_by_votes(
     share: bool = False,
     half_stays: bool = False,
 ) -> NDArray[np.int64]:
-    """The rows of each segment, given in the order `start`, by a stable merge sort whose comparator is a vote.
+    """Sort the rows of each segment, given in the order `start`, by a stable merge sort that compares by votes.
 
-    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows
-    goes first where the runs that want it so weigh more than `needed` more than the others. With grades it does where
-    runs of at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is
-    so, by grade. share: `needed` is a share of the weight of the runs that have a say on the two rows. half_stays:
-    where both is so, the first stays first.
+    rank: [row, run] numbers of 16 or 32 bits, smaller is better.
+    Without grades, the second of two rows goes first if the runs that prefer it have a weight that is more than
+    `needed` above the weight of the other runs. With grades, it goes first if runs with a weight of at least `needed`
+    prefer it and runs with the opposite preference weigh less. If both or neither reach `needed`, the grade decides.
+    share: `needed` is a share of the weight of the runs that have a preference between the two rows.
+    half_stays: if both reach `needed`, the first row stays first.
 
     >>> rank = np.array([[1, 2, 3], [2, 1, 1], [3, 3, 2]], np.uint16)
     >>> sort_by_votes(np.arange(3), np.array([0, 3]), rank, np.ones(3), 0.0).tolist()
@@ -817,7 +824,7 @@ def _merged(
 ) -> NDArray[np.int64]:
     """Merge order[left:middle] with order[middle:right], for all of them, one row of each at a time."""
     place = np.arange(len(order))
-    # Where the right part runs out first, what is left of the left part goes behind all of it.
+    # If the right part ends first, the remaining rows of the left part follow it.
     size = middle - left
     ends = np.cumsum(size)
     rows = np.repeat(left - (ends - size), size) + np.arange(ends[-1] if len(ends) else 0)
@@ -846,10 +853,10 @@ def _is_single(precision: Precision) -> bool:
 def rank_documents(
     scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Rank one query's {document: score}.
+    """Rank the documents of one query, given as {document: score}.
 
-    Returns how many documents there are and how many tie with another; then, for those of names[start:end] that are
-    among them, their places in names, their scores, and the ranks that their ties span.
+    Return the number of documents and the number of tied documents. For the documents of names[start:end] that are
+    ranked, also return their positions in names, their scores, and the ranks that their ties span.
     """
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")

@@ -1,14 +1,14 @@
-"""What a scanner says about a line that it refuses. Both scanners raise this class and use these words."""
+"""Errors about lines that cannot be read. Both scanners raise this class and use these messages."""
 
 from __future__ import annotations
 
 LONGEST_SHOWN = 60
 BINARY = "binary data (a NUL byte): expected a text file"
-MOST_LINE = 1 << 24  # bytes; a longer line is no text file, and would be kept in memory whole
+MOST_LINE = 1 << 24  # bytes: a longer line would be kept in memory whole, and is not from a text file
 
 
 class ScanError(Exception):
-    """A line that cannot be read; `line` counts from 1 over every line that the scanner was fed."""
+    """An error about a line that cannot be read. `line` counts from 1, over all lines given to the scanner."""
 
     def __init__(self, message: str, line: int = 0) -> None:
         super().__init__(message)
@@ -17,7 +17,7 @@ class ScanError(Exception):
 
 
 def shown(raw: bytes) -> str:
-    """A field as an error message may show it: quoted, printable whatever its bytes, and not too long.
+    """Return a field for an error message: quoted, with unprintable bytes escaped, and shortened if it is long.
 
     >>> print(shown(b"caf\\xc3\\xa9 \\xff\\x1b"))
     'café \\xff\\x1b'

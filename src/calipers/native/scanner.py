@@ -1,6 +1,6 @@
-"""The scanner: compiled where that was possible, its plain twin elsewhere or where CALIPERS_PLAIN=1 asks for it.
+"""The scanner: the compiled one, or the plain Python one if that is not available or if CALIPERS_PLAIN=1.
 
-Where nobody asked for the plain scanner, a warning says once per process how slow it is.
+If the compiled scanner is not available, a warning says once per process how slow the plain one is.
 """
 
 from __future__ import annotations
