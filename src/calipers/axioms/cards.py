@@ -23,7 +23,7 @@ HIGH_GRADE, MANY = 3.0, 64  # beyond the grades that properties are examined on;
 
 @dataclass(frozen=True)
 class Card:
-    """What a measure is, and what it does. `str` is the card in Markdown."""
+    """The definition, parameters and properties of a measure. `str` is the card in Markdown."""
 
     measure: str
     sentence: str
@@ -70,7 +70,7 @@ def _properties(properties: Properties) -> list[str]:
 
 
 def measure_card(measure: Examined) -> Card:
-    """The card of a measure: formula, range, user model, properties, citation.
+    """Return the card of a measure: formula, range, user model, parameters, properties, citation.
 
     >>> card = measure_card("RBP(p=0.8)")
     >>> card.formula
@@ -116,7 +116,7 @@ def _names(declaration: Declaration) -> dict[str, Any]:
 
 
 def _of_other_judgments(name: str) -> Card | None:
-    """The card of a measure of other judgments than one grade per document, for which no properties are derived."""
+    """Return the card of a measure of subtopics, preferences, judges or samples. It has no derived properties."""
     known = look_up(name.partition("@")[0].partition("(")[0].strip())
     if known is None or known[0].reads == "grades":
         return None
@@ -141,9 +141,10 @@ def _of_other_judgments(name: str) -> Card | None:
 
 
 def _stated_formula(measure: Measure) -> str:
-    """What the documentation of the family says, `NAME@k = ...` on an indented line.
+    """Return the formula in the docstring of the family, `NAME@k = ...` on an indented line.
 
-    It has letters for numbers; other parameters than these may have made another formula of it.
+    The formula has letters for numbers, so it holds for all values of numeric parameters. Return an empty string if
+    another parameter is given, which may change the formula.
     """
     changed = (value for key, value in measure.given if key not in ("cutoff", "of"))
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in changed):
@@ -165,7 +166,7 @@ def _spoken(sentence: str) -> str:
 
 
 def references(declaration: Declaration) -> list[str]:
-    """What has a year, or is trec_eval, in the documentation of the family."""
+    """Return the references in the docstring of the family: lines with a year or a version of trec_eval."""
     text = declaration.citation
     while (joined := re.sub(r"^(\S.*[^.\s])\n *(?=\S)", r"\1 ", text, flags=re.MULTILINE)) != text:
         text = joined  # a line without a full stop goes on
@@ -173,7 +174,7 @@ def references(declaration: Declaration) -> list[str]:
 
 
 def citation_of(declaration: Declaration) -> tuple[str, ...]:
-    """The references for this measure where some are marked so, otherwise those that are not marked."""
+    """Return the references that name this measure in brackets, or else the references that name no measure."""
     cited = {line: _marks(line) for line in references(declaration)}
     names = {declaration.name.lower(), *(name.lower() for name in declaration.aliases)}
     own = [line for line, marks in cited.items() if names & marks]
@@ -181,7 +182,7 @@ def citation_of(declaration: Declaration) -> tuple[str, ...]:
 
 
 def _marks(line: str) -> set[str]:
-    """The measures in the brackets at the end of a reference."""
+    """Return the measures in the brackets at the end of a reference."""
     found = re.search(r"\(([^()]*)\)\.?$", line)
     return {name.strip().lower() for name in found.group(1).split(",")} if found else set()
 
@@ -190,7 +191,7 @@ def _marks(line: str) -> set[str]:
 
 
 def formula_of(form: Form) -> tuple[str, tuple[str, ...]]:
-    """The formula of a form, and what its letters stand for."""
+    """Return the formula of a form, and the meaning of its letters."""
     letters: dict[str, str] = {}
     return form.formula(letters), tuple(f"{letter} = {meaning}" for letter, meaning in letters.items())
 
@@ -212,7 +213,7 @@ def _range(properties: Properties) -> str:
 
 
 def _beyond(subject: Subject, properties: Properties) -> str:
-    """Where gains above 1 lead beyond the range: said of a measure that names no largest grade."""
+    """Return a remark on scores of gains above 1, or an empty string if they stay in the range of gains up to 1."""
     if subject.levels or not properties.bounded:
         return ""
     score = float(subject.score(lists_of([(HIGH_GRADE,) * MANY]), MANY)[0])

@@ -1,4 +1,4 @@
-"""What is examined: a measure at every cutoff, and the grades that it can tell apart."""
+"""Measures under examination: the form at every cutoff, and the grades that a measure distinguishes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Subject:
 
     @property
     def cuts(self) -> bool:
-        """Whether the measure takes a cutoff."""
+        """True if the measure takes a cutoff."""
         return isinstance(self.measure, Measure) and _takes_cutoff(self.measure)
 
     def form(self, k: int | None) -> Form:
-        """The form at cutoff k, or for whole lists."""
+        """Return the form at cutoff k, or for whole lists."""
         if not isinstance(self.measure, Measure):
             return self.measure
         return (self.measure @ k).form if self.cuts else self.measure.form
@@ -57,7 +57,7 @@ class Subject:
             return None
 
     def scores(self, space: Space) -> Floats:
-        """[k - 1, ranking]: the score of each state, NaN where it is undefined or impossible."""
+        """Return the score of each state, [k - 1, ranking]. NaN means that it is undefined or impossible."""
         result = np.empty((space.depth, len(space)))
         for k in range(1, space.depth + 1):
             result[k - 1] = self.score(space.lists if self.cuts else space.shown(k), k)
@@ -65,7 +65,7 @@ class Subject:
         return result
 
     def score(self, lists: Lists, k: int | None) -> Floats:
-        """The scores of lists at a cutoff, NaN where the measure is undefined: 0 / 0 of a normalisation included."""
+        """Return the scores of lists at a cutoff. NaN means undefined, for example 0 / 0 in a normalisation."""
         form = self.form(k)
         try:
             with np.errstate(all="ignore"):
@@ -82,7 +82,7 @@ class Subject:
         return scores
 
     def proofs(self) -> Proofs:
-        """What the form proves. A form with a fixed cutoff inside, which does not follow k, proves nothing."""
+        """Return the proofs that follow from the form. A form with a fixed cutoff inside, which ignores k, has none."""
         form = self.form(1)
         if not self.cuts and any(getattr(part, "cutoff", None) is not None for part in walk(form)):
             return {}
@@ -109,7 +109,7 @@ class Subject:
 
 
 def subject_of(examined: Examined) -> Subject:
-    """The one measure that something stands for."""
+    """Return the measure that a name, an object or a function stands for."""
     if isinstance(examined, str):
         subjects = subjects_of([examined])
         if len(subjects) != 1:
@@ -129,12 +129,12 @@ def subject_of(examined: Examined) -> Subject:
     )
 
 
-# A name, with whatever its brackets hold; names are separated by spaces and commas.
+# A name with its brackets. Names are separated by spaces and commas.
 _WORD = re.compile(r"(?:[^\s,(){}]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\{[^{}]*\})+|[(){}]+")
 
 
 def subjects_of(names: Iterable[str]) -> list[Subject]:
-    """The measures that some names stand for. A cutoff may be left out even where evaluation needs one."""
+    """Return the measures that names stand for. A cutoff may be left out even if evaluation needs one."""
     found: dict[str, Subject] = {}
     for text in names:
         for word in words_of(text):
@@ -144,7 +144,7 @@ def subjects_of(names: Iterable[str]) -> list[Subject]:
 
 
 def words_of(text: str) -> list[str]:
-    """The names in a text."""
+    """Return the names in a text."""
     words = _WORD.findall(text)
     return [text] if not words or any(word[0] in "(){}" for word in words) else words  # refused with the reason
 
@@ -165,7 +165,7 @@ def _parsed(word: str) -> list[Subject]:
 
 
 def _bound(measure: Measure) -> Measure:
-    """The measure with what it takes from the judgments filled in."""
+    """Return the measure with the parameters that it takes from judgments."""
     return measure.bind(Pool(offsets=np.array([0, 1]), grade=np.array([SCALE])))
 
 
@@ -180,7 +180,7 @@ def _needs_cutoff(measure: Measure) -> bool:
 
 
 def walk(part: Any) -> Iterator[Any]:
-    """A form and all that it is made of."""
+    """Yield a form and all its parts."""
     yield part
     if isinstance(part, Record):
         for each in values_of(part):

@@ -1,8 +1,8 @@
-"""No measure has all seven properties: found by the program, not only stated.
+"""The proof that no measure has all seven properties, found by a search.
 
-Take any scores at all of the states of one small collection, and ask that they be monotone, convergent and realizable.
-Monotone and convergent give an order of the states; realizable says that at each k one of them has the largest score.
-Whichever that is, the order leads from it to a state that must score more.
+Suppose that the scores of the states of one small collection are monotone, convergent and realizable. Monotone and
+convergent give an order of the states. Realizable says that at each k one state has the largest score. For each such
+state, the order leads to another state that must score more, which is a contradiction.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CONFLICT = ("monotone", "convergent", "realizable")  # realizable supposes a lar
 def contradictions(
     collection: tuple[float, ...] = (0.0, 1.0, 1.0), k: int = 1, premises: Iterable[str] = CONFLICT
 ) -> list[list[Step]] | None:
-    """For each state at k that could have the largest score, steps to one that must score more.
+    """Return for each state at k the steps to a state that must score more.
 
-    None where some state could: then these premises do not contradict each other here.
+    Return None if some state can have the largest score: then these premises do not contradict each other here.
 
     >>> for chain in contradictions():
     ...     print(in_words(chain))
@@ -44,13 +44,13 @@ def contradictions(
 
 
 def in_words(chain: list[Step]) -> str:
-    """One chain of `contradictions`."""
+    """Return one chain of `contradictions` in words."""
     words = {"realizable": "has the largest score", "monotone": "scores no less", "convergent": "scores more"}
     return "; ".join(f"{_written(state)} {words[reason]} ({reason})" for reason, state in chain)
 
 
 def impossibility() -> str:
-    """The proof, in words, that no measure has all seven properties."""
+    """Return the proof in words that no measure has all seven properties."""
     chains = contradictions()
     assert chains is not None
     return (
@@ -62,7 +62,7 @@ def impossibility() -> str:
 
 
 def _rise(start: State, assumed: set[str]) -> list[Step] | None:
-    """The shortest way from a state to one that must score strictly more."""
+    """Return the shortest chain of steps from a state to one that must score strictly more."""
     ways: list[tuple[State, list[Step]]] = [(start, [])]
     seen = {start}
     for state, way in ways:  # grows while it is gone through
@@ -78,7 +78,7 @@ def _rise(start: State, assumed: set[str]) -> list[Step] | None:
 
 
 def _steps(state: State) -> Iterator[Step]:
-    """What scores more, or no less, than a state."""
+    """Yield the states that must score more than a state, or no less."""
     top, rest = state
     for place, document in enumerate(top):
         for other in sorted(set(rest)):

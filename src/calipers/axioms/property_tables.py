@@ -48,7 +48,7 @@ FURTHER = (
 
 
 def property_names(text: str | Iterable[str]) -> list[str]:
-    """The properties that a text names, in its order.
+    """Return the properties that a text names, in its order.
 
     >>> property_names("Bounded, top_weighted tie-invariant")
     ['bounded', 'top-weighted', 'tie-invariant']
@@ -83,7 +83,7 @@ def annotated(rows: Sequence[Properties], columns: Sequence[str] = SEVEN, sizes:
 
 
 def reasons(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
-    """One line per measure and property: the verdict, how it is known, and the counterexample or the proof."""
+    """Return a table with one row per measure and property: verdict, source, and counterexample or proof."""
     return Table(
         ("measure", "property", "verdict", "known", "why"),
         tuple((row.measure, name, row[name].word, row[name].how, _why(row, name)) for row in rows for name in columns),
@@ -91,13 +91,13 @@ def reasons(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table
 
 
 def notes_of(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> list[str]:
-    """The notes that the cells refer to, in order."""
+    """Return the notes that the cells refer to, in order."""
     letters = sorted({row[name].note for row in rows for name in columns} - {""})
     return [f"{letter}. {NOTES[letter]}" for letter in letters]
 
 
 def preferred(rows: Sequence[Properties], priorities: Sequence[str]) -> list[Properties]:
-    """The measures that have the first property first, among them those that have the second, and so on."""
+    """Sort measures: those with the first property come first, then those with the second property, and so on."""
     return sorted(rows, key=lambda row: [not row[name].holds for name in priorities])
 
 

@@ -58,16 +58,16 @@ class Scored:
 
 
 def scored(subject: Subject, space: Space, perfect: Floats | None = None) -> Scored:
-    """All the scores; those of perfect lists depend on the best grade only and may be known already."""
+    """Return all scores of a measure. `perfect` are its scores of perfect lists, if they are known."""
     if perfect is None:
         perfect = perfect_lists(subject, space.grades[-1])
     return Scored(subject, space, subject.scores(space), perfect)
 
 
 def tells_apart(many: Scored) -> bool:
-    """Whether grades between the lowest and the highest matter to the measure, apart from being one of them.
+    """Return True if the measure distinguishes a middle grade from both the lowest and the highest grade.
 
-    A measure with a relevance level sees two kinds of documents, and is examined on these.
+    A measure with a relevance level distinguishes only two kinds of documents. It is examined on two grades.
     """
     levels = len(many.space.grades)
     for level in range(1, levels - 1):
@@ -83,7 +83,7 @@ def tells_apart(many: Scored) -> bool:
 
 
 def bounded(many: Scored, bound: float) -> Finding | None:
-    """No score lies beyond the bound, whatever k and R: above it, or else below minus the bound."""
+    """Search for a score above the bound or below minus the bound, at any k and R."""
     for scores in (many.scores, -many.scores):
         found = _first((scores > bound * (1 + SLACK)).T)
         if found is not None:
@@ -92,7 +92,7 @@ def bounded(many: Scored, bound: float) -> Finding | None:
 
 
 def monotone(many: Scored, bound: float) -> Finding | None:
-    """Showing one more document of the same ranking never lowers the score."""
+    """Search for a ranking that scores less if one more of its documents is shown."""
     falls = _below(many.scores[1:], many.scores[:-1])
     found = _first(falls.T)
     if found is None:
@@ -102,17 +102,17 @@ def monotone(many: Scored, bound: float) -> Finding | None:
 
 
 def convergent(many: Scored, bound: float) -> Finding | None:
-    """Swapping a better document from outside the top k with a worse one inside raises the score."""
+    """Search for a swap of a better document outside the top k with a worse one inside that raises no score."""
     return _swaps(many, lambda i, j, k: i <= k < j)
 
 
 def top_weighted(many: Scored, bound: float) -> Finding | None:
-    """Swapping a better document in the top k with a worse one above it raises the score."""
+    """Search for a swap of a better document in the top k with a worse one above it that raises no score."""
     return _swaps(many, lambda i, j, k: j <= k)
 
 
 def localized(many: Scored, bound: float) -> Finding | None:
-    """The top k alone decides the score; whether there is one, where scores do not differ."""
+    """Search for two rankings with the same top k and different scores, or with only one of the scores defined."""
     references = [_references(many, k) for k in range(1, many.space.depth + 1)]
     reference = np.stack(references)
     against = np.take_along_axis(many.scores, reference, axis=1)
@@ -128,14 +128,14 @@ def localized(many: Scored, bound: float) -> Finding | None:
 
 
 def complete(many: Scored, bound: float) -> Finding | None:
-    """There is a score even where no document is relevant."""
+    """Search for a ranking without relevant documents whose score is undefined."""
     nothing = (many.space.counts[:, 1:].sum(axis=1) == 0) & many.space.possible
     found = _first((nothing & np.isnan(many.scores)).T)
     return None if found is None else Finding(many.state(found[1] + 1, found[0]))
 
 
 def realizable(many: Scored, bound: float) -> Finding | None:
-    """At every k some ranking of every collection with a perfect document attains the largest score of all."""
+    """Search for a k and a collection with a perfect document in which no ranking has the largest possible score."""
     best, row = best_rankings(many)
     largest = _nearly(largest_score(many))
     has_perfect = many.space.counts[many.space.representative, -1] > 0
@@ -166,7 +166,7 @@ PROPERTIES: dict[str, Callable[[Scored, float], Finding | None]] = {
 
 
 def tie_invariant(many: Scored, bound: float) -> Finding | None:
-    """The order of tied documents does not matter. On whole lists where the measure does without a cutoff."""
+    """Search for tied documents whose order changes the score. Measures without a cutoff are tried on whole lists."""
     whole = many.subject.whole is not None
     for k, scores in _whole_or_cut(many):
         for swap in many.space.swaps:
@@ -185,7 +185,7 @@ def tie_invariant(many: Scored, bound: float) -> Finding | None:
 
 
 def only_across_the_cutoff(many: Scored) -> bool:
-    """Whether ties inside the top k never matter, only those that the cutoff cuts."""
+    """Return True if only ties across the cutoff change the score, and ties inside the top k do not."""
     return all(
         _same(scores[swap.applies], scores[swap.result][swap.applies]).all()
         for k, scores in enumerate(many.scores, start=1)
@@ -224,7 +224,7 @@ EXTRA: dict[str, Callable[[Scored, float], Finding | None]] = {
 
 
 def perfect_lists(subject: Subject, top: float) -> Floats:
-    """The scores of 2^0 to 2^12 perfect documents, all of them shown; NaN from where a population is too small."""
+    """Return the scores of lists of 2^0 to 2^12 perfect documents. NaN means that a population is too small."""
     lengths = [2**power for power in range(LONGEST + 1)]
     if not subject.cuts:
         return subject.score(lists_of([(top,) * k for k in lengths]), None)
@@ -240,7 +240,7 @@ def perfect_lists(subject: Subject, top: float) -> Floats:
 
 
 def beyond(many: Scored, bound: float) -> Finding | None:
-    """The shortest list of perfect documents that scores more than the bound."""
+    """Return the shortest list of perfect documents that scores more than the bound."""
     found = np.flatnonzero(many.perfect > bound * (1 + SLACK))
     return Finding(_perfect_state(many, int(found[0]))) if len(found) else None
 
@@ -258,9 +258,9 @@ def _perfect_state(many: Scored, power: int) -> State:
 
 
 def best_rankings(many: Scored) -> tuple[Floats, Indices]:
-    """[k - 1, collection]: the largest score of any ranking, NaN where all are undefined, and that ranking.
+    """Return the largest score of any ranking, [k - 1, collection], and the ranking. NaN means that all are undefined.
 
-    Of several, the one that has the better documents first.
+    If several rankings have the largest score, the one with the better documents first is returned.
     """
     collections = len(many.space.representative)
     best = np.full((many.space.depth, collections), np.nan)
@@ -276,7 +276,7 @@ def best_rankings(many: Scored) -> tuple[Floats, Indices]:
 
 
 def attained(many: Scored) -> tuple[Bools, Indices, Indices]:
-    """For each k and each collection with a perfect document: whether the largest score is attained; k; and R."""
+    """Return for each k and collection with a perfect document: True if a ranking has the largest score, k, and R."""
     best, _ = best_rankings(many)
     relevant = many.space.counts[many.space.representative, 1:].sum(axis=1)
     chosen = ~np.isnan(best) & (many.space.counts[many.space.representative, -1] > 0)
@@ -286,7 +286,7 @@ def attained(many: Scored) -> tuple[Bools, Indices, Indices]:
 
 
 def ever_falls(many: Scored) -> bool:
-    """Whether a swap that brings a better document up ever lowers the score."""
+    """Return True if a swap that moves a better document up lowers some score."""
     return any(
         _below(scores[swap.result], scores)[swap.applies].any()
         for k, scores in enumerate(many.scores, start=1)
@@ -299,7 +299,7 @@ def ever_falls(many: Scored) -> bool:
 
 
 def _swaps(many: Scored, concerned: Callable[[int, int, int], bool]) -> Finding | None:
-    """The first swap that should raise the score and does not: by ranking, then k, then ranks."""
+    """Return the first swap that should raise the score and does not, in the order of ranking, k and ranks."""
     first: tuple[int, int, int, int] | None = None
     rise: tuple[int, bool] = (0, False)
     for k, scores in enumerate(many.scores, start=1):
@@ -319,7 +319,7 @@ def _swaps(many: Scored, concerned: Callable[[int, int, int], bool]) -> Finding 
 
 
 def _references(many: Scored, k: int) -> Indices:
-    """For each ranking the first one with the same top k whose score is defined, or else the first one."""
+    """Return for each ranking the first ranking with the same top k and a defined score, or else the first of these."""
     prefix, scores = many.space.prefix(k), many.scores[k - 1]
     order = np.lexsort((np.arange(len(prefix)), np.isnan(scores), prefix))
     starts = np.ones(len(order), bool)
@@ -337,9 +337,9 @@ def _whole_or_cut(many: Scored) -> list[tuple[int, Floats]]:
 
 @lru_cache(maxsize=32)
 def _with_unjudged(grades: tuple[float, ...], missing: bool = False) -> tuple[list[Ranking], Lists, Lists]:
-    """All short rankings over these grades with unjudged documents among them, as lists, and without these.
+    """Return all short rankings of these grades that contain unjudged documents, as lists with and without these.
 
-    missing: the last document of each is a perfect one that the list does not retrieve.
+    missing: the last document of each ranking is a perfect one that the list does not retrieve.
     """
     kinds = (None, *grades)
     depth = 5 if len(kinds) <= 3 else 4 if len(kinds) == 4 else 3
@@ -365,5 +365,5 @@ def _same(one: Floats, other: Floats) -> Bools:
 
 
 def _below(one: Floats, other: Floats) -> Bools:
-    """Less, by more than rounding; false where either is undefined."""
+    """Return True where the first score is smaller by more than rounding, and False where a score is undefined."""
     return np.asarray((one < other) & ~_same(one, other))

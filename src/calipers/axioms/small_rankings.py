@@ -63,12 +63,12 @@ class Space:
 
     @cached_property
     def counts(self) -> Indices:
-        """How many documents of each grade a ranking has."""
+        """The number of documents of each grade in each ranking."""
         return np.stack([(self.level == g).sum(axis=1) for g in range(len(self.grades))], axis=1)
 
     @cached_property
     def _collections(self) -> tuple[Indices, Indices]:
-        """What can be ranked, each by the first of its rankings, and the collection of each ranking."""
+        """The distinct collections, each given by its first ranking, and the collection of each ranking."""
         _, first, inverse = np.unique(self.counts, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
         place = np.empty_like(order)
@@ -116,7 +116,7 @@ class Space:
 
     @lru_cache(maxsize=64)  # noqa: B019  spaces are few and are kept anyway
     def shown(self, k: int) -> Lists:
-        """The rankings cut after k documents, for a measure that has no cutoff of its own."""
+        """Return the rankings cut after k documents, for a measure without a cutoff."""
         return replace(self.lists.top(k), length=np.minimum(self.length, k), memo={})
 
     @cached_property
@@ -125,12 +125,12 @@ class Space:
         return np.asarray(self.grades)[np.maximum(self.level, 0)]
 
     def ranking(self, row: int) -> tuple[float, ...]:
-        """The grades of a ranking."""
+        """Return the grades of a ranking."""
         return tuple(self.grades[level] for level in self.level[row, : self.length[row]].tolist())
 
     @cached_property
     def swaps(self) -> list[Swap]:
-        """For each pair of ranks i < j, the swap that brings a better document from j to i."""
+        """Return for each pair of ranks i < j the swap that moves a better document from j to i."""
         found = []
         rows = np.arange(len(self))
         for i, j in combinations(range(self.depth), 2):
@@ -140,26 +140,26 @@ class Space:
         return found
 
     def without(self, level: int, instead: int) -> Indices:
-        """The ranking that each becomes where documents of one grade are given another grade."""
+        """Return the ranking that each ranking becomes if documents of one grade get another grade."""
         changed = (self.level == level) * (instead - level)
         steps = [changed[:, i] * self._place(i) for i in range(self.depth)]
         return np.asarray(np.arange(len(self)) + np.sum(steps, axis=0))
 
     def prefix(self, k: int) -> Indices:
-        """A number for the top k of each ranking; -1 where it has fewer documents."""
+        """Return a number for the top k of each ranking, or -1 if it has fewer documents."""
         code = np.zeros(len(self), np.int64)
         for i in range(k):
             code = code * len(self.grades) + self.level[:, i]
         return np.where(self.length >= k, code, -1)
 
     def _place(self, rank: int) -> Indices:
-        """What one step of the grade at this rank (from 0) is worth in the number of each ranking."""
+        """Return how much the number of each ranking grows if the grade at this rank (from 0) is one level higher."""
         return np.asarray(len(self.grades) ** np.maximum(self.length - 1 - rank, 0))
 
 
 @lru_cache(maxsize=32)
 def space(grades: tuple[float, ...], most: int = MOST_RANKINGS) -> Space:
-    """All rankings over these grades that are few enough to try."""
+    """Return all rankings over these grades, up to a length for which there are at most `most` of them."""
     depth = 1
     while _rankings(len(grades), depth + 1) <= most:
         depth += 1

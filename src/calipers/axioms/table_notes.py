@@ -22,7 +22,7 @@ NOTES = {
 
 
 def note_letters(subject: Subject, many: Scored, holds: Mapping[str, bool]) -> dict[str, str]:
-    """The letter of the note on each property that has one, from the states over two kinds of documents."""
+    """Return the letter of the note for each property that has one, from the states over two kinds of documents."""
     letters: dict[str, str] = {}
     form = subject.form(1)
     if has_residual(form):
@@ -48,7 +48,7 @@ def note_letters(subject: Subject, many: Scored, holds: Mapping[str, bool]) -> d
 
 
 def _needs_something_found(many: Scored) -> bool:
-    """Whether the measure is undefined exactly where the top k holds nothing of worth."""
+    """Return True if the measure is undefined exactly for rankings without a gain in the top k."""
     found = np.cumsum(many.space.level > 0, axis=1).T > 0  # [k - 1, ranking]
     possible = many.space.possible
     return bool((np.isnan(many.scores) == ~found)[possible].all())

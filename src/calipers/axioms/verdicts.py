@@ -44,7 +44,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a measure has a property, and how that is known. True or false as a condition."""
+    """The answer to the question if a measure has a property, with its proof or counterexample. It is true or false."""
 
     name: str  # of the property
     holds: bool
@@ -78,7 +78,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Properties:
-    """What is known of a measure: the seven properties, and two more."""
+    """The seven properties of a measure, and two more."""
 
     measure: str
     bounded: Verdict
@@ -140,7 +140,7 @@ def properties(measure: Examined, *, grades: Sequence[float] | None = None, boun
 
 
 def examine(subject: Subject, *, grades: Sequence[float] | None = None, bound: float | None = None) -> Properties:
-    """The properties of a subject."""
+    """Return the properties of a measure."""
     tried = subject.grades if grades is None else checked_grades(grades)
     if bound is not None and not (math.isfinite(bound) and bound > 0):
         raise CalipersError(f"bound {bound:g} is not a number above 0")
@@ -189,7 +189,7 @@ def examine(subject: Subject, *, grades: Sequence[float] | None = None, bound: f
 
 
 def _scored(subject: Subject, grades: tuple[float, ...]) -> list[Scored]:
-    """On two kinds of documents, and on more where the measure tells more apart."""
+    """Return scores on two kinds of documents, and on three kinds if the measure distinguishes them."""
     binary = scored(subject, space((grades[0], grades[-1])))
     if len(grades) == 2:
         return [binary]
@@ -198,14 +198,14 @@ def _scored(subject: Subject, grades: tuple[float, ...]) -> list[Scored]:
 
 
 def _wider(subject: Subject, many: Sequence[Scored]) -> list[Scored]:
-    """On more documents, and on whole grades: what falls only between them, or where a gain is not a share of 1."""
+    """Return scores on more documents, and on whole grades. Gains above 1 and grades above 1 may break a property."""
     grades = many[1].space.grades
     spaces = [space(grades, MORE_RANKINGS), *([space(WHOLE_GRADES)] if grades == (0.0, 0.5, 1.0) else [])]
     return [scored(subject, each, many[0].perfect) for each in spaces]
 
 
 def _how_far(many: Sequence[Scored]) -> str:
-    """How many documents were tried, of two kinds, of three, and of whole grades."""
+    """Return the number of documents that were tried, for two kinds, three kinds, and whole grades."""
     graded = ", ".join(
         (f"grades 0 to {each.space.grades[-1]:g}: " if each.space.grades == WHOLE_GRADES else "graded: ")
         + f"{each.space.depth}"
@@ -215,7 +215,7 @@ def _how_far(many: Sequence[Scored]) -> str:
 
 
 def _bound(subject: Subject, binary: Scored) -> float:
-    """1; or what one perfect document scores or is worth, where gains are larger than 1; or the largest score known."""
+    """Return the default bound: 1, or a larger score or gain of one perfect document, or the largest known score."""
     top = np.array([binary.space.grades[-1]])
     worth = subject.form(1).gain
     value = float(worth(top)[0]) if as_gain(worth).adds else 0.0
@@ -224,7 +224,7 @@ def _bound(subject: Subject, binary: Scored) -> float:
 
 
 def _found(name: str, many: Sequence[Scored], bound: float) -> Finding | None:
-    """The smallest counterexample, on two kinds of documents if there is one; of a bound, one above it if there is."""
+    """Return the smallest counterexample, preferably on two kinds of documents, and for a bound preferably above it."""
     search = PROPERTIES.get(name) or EXTRA[name]
     found = filter(None, (search(each, bound) for each in many))
     if name != "bounded":
@@ -284,7 +284,7 @@ def _swapped(before: State, after: State, bound: float) -> str:
 
 
 def _state(state: State) -> str:
-    """The top k, a semicolon, and the rest."""
+    """Return a state as text: the top k, a semicolon, and the rest."""
     if state.k is None or state.k >= len(state.ranking):
         return written(state.ranking)
     return f"{written(state.ranking[: state.k])};{written(state.ranking[state.k :])}"
@@ -316,7 +316,7 @@ _WORDS: dict[str, Callable[[State, State, float], str]] = {
 
 
 def written(ranking: Ranking) -> str:
-    """A ranking in few characters: 1h0 for grades 1, 0.5 and 0; ? for an unjudged document.
+    """Return a ranking in few characters: 1h0 for grades 1, 0.5 and 0, and ? for an unjudged document.
 
     >>> written((1.0, 0.5, None)), written((1.0,) * 64), written((0.25, 2.0))
     ('1h?', '1 x 64', '0.25 2')

@@ -1,9 +1,10 @@
-"""Measures of a reader whose patience depends on what was found.
+"""INST, the measure of a reader who reads on until enough relevant documents were found.
 
     INST = sum of W(i) * value_i,  W(i + 1) / W(i) = ((i + T + T_i - 1) / (i + T + T_i))^2,
-    T_i  = T - (value_1 + ... + value_i): what is still wanted; the weights of all ranks add up to 1
+    T_i  = T - (value_1 + ... + value_i): the value that is still wanted; the weights of all ranks add up to 1
 
-With `ranks`, those of the first so many ranks do, and nothing is read below them: cwl_eval and ir_measures take 1,000.
+With `ranks`, the weights of the first `ranks` ranks add up to 1, and no rank below is read. cwl_eval and ir_measures
+take 1,000 ranks.
 
 Bailey, Moffat, Scholer & Thomas, User variability and IR system evaluation, SIGIR 2015.
 """
@@ -75,7 +76,7 @@ class Adaptive(Record):
 
 
 def _sums_above(values: Floats, start: Any, member: Any) -> Floats:
-    """The sum of the values above each row of a segment; minus infinity stays in its segment."""
+    """Return the sum of the values above each row of a segment. Minus infinity affects only its own segment."""
     never = np.isneginf(values)
     total = np.concatenate([[0.0], np.cumsum(np.where(never, 0.0, values))])
     blocked = np.concatenate([[0], np.cumsum(never)])
@@ -98,7 +99,7 @@ FAR = 16.0  # from where on the series is as good as floats are
 
 
 def _trigamma(x: Floats) -> Floats:
-    """1/x^2 + 1/(x + 1)^2 + ..., 0 for infinity: by its series, which is ten times as fast as scipy's."""
+    """Return 1/x^2 + 1/(x + 1)^2 + ..., and 0 for infinity. The series is ten times as fast as SciPy's function."""
     from scipy.special import polygamma
 
     square = 1.0 / x**2

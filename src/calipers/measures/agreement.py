@@ -1,7 +1,6 @@
-"""How far a ranking agrees with the order that the judgments prefer.
+"""Agreement of a ranking with the order of the judgments.
 
-    Compat@d = RBO down to depth d of the list with the ideal ranking that is nearest to it, over that of the ideal
-               with itself
+    Compat@d = RBO down to depth d of the list with the nearest ideal ranking, over RBO of the ideal ranking with itself
     Accuracy = the share of (relevant, other) pairs of retrieved documents that stand in the right order
 
 Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
@@ -45,7 +44,7 @@ def compatibility(p: float, normalize: bool, depth: int) -> Form:
 
 @measure("Accuracy", cutoff=TOP_K, rel=REL)
 def accuracy(cutoff: int | None, rel: float) -> Form:
-    """How likely a retrieved relevant document stands above a retrieved one that is not relevant or not judged."""
+    """The probability that a retrieved relevant document ranks above a retrieved document that is not relevant."""
     return Pairwise(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel), cutoff)
 
 
@@ -119,7 +118,7 @@ class OverlapWithIdeal(Record):
 
 
 class PairsInOrder(Record):
-    """Of the pairs of a relevant and another document in the top k, the share that is in the right order."""
+    """The share of pairs in the right order, among all pairs of a relevant and another document in the top k."""
 
     rel: float
     cutoff: int | None

@@ -73,7 +73,7 @@ TEXT_LENGTH = Parameter("The cost after which attention is 0, for example in cha
 
 
 def browser_of(measure: Measure) -> Browser:
-    """The reader of a measure; refused where it has none."""
+    """Return the reader of a measure. Raise an error if it has none."""
     found = browsing_model(measure.form) if measure.reads == "grades" else None
     if found is None:
         raise CalipersError(
@@ -191,12 +191,12 @@ def net_present_value(cutoff: int | None, rate: float, rel: float, gain: Any, ma
 
 @measure("TBG", halflife=HALFLIFE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def time_biased_gain(halflife: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """What a reader gains whose attention halves with each halflife that was spent above a document."""
+    """The gain of a reader whose attention halves with each halflife of cost spent above a document."""
     faded = FadingReader(relevance_or_gain(rel, gain, max_grade), halflife=float(halflife))
     return read(faded, "ETU", DEPTH)
 
 
 @measure("U-measure", L=TEXT_LENGTH, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE, aliases=("UMeasure",))
 def u_measure(L: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """What a reader gains whose attention falls evenly to nothing over a text of length L."""
+    """The gain of a reader whose attention falls linearly to 0 over a text of length L."""
     return read(FadingReader(relevance_or_gain(rel, gain, max_grade), limit=float(L)), "ETU", DEPTH)

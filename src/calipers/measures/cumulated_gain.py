@@ -47,7 +47,7 @@ AVERAGED = Parameter(
 
 @measure("DCG", cutoff=TOP_K, gain=GAIN, gains=GAINS, discount=DISCOUNT)
 def dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
-    """What a reader gains going down the list, later ranks counting less."""
+    """The sum of the gains of the list, with smaller weights for later ranks."""
     return Linear(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
 
 
@@ -72,7 +72,7 @@ def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters
 
 @measure("NCG", cutoff=TOP_K, gain=GAIN, gains=GAINS)
 def ncg(cutoff: int | None, gain: Any, gains: Any) -> Form:
-    """The gain in the top k, whatever its order, as a share of the most that k documents could gain."""
+    """The gain in the top k in any order, divided by the largest gain that k documents can have."""
     return dcg(cutoff=cutoff, gain=gain, gains=gains, discount="none") / IDEAL
 
 

@@ -1,4 +1,4 @@
-"""How other tools name measures and their parameters, as data: nothing here computes, nothing heavy is loaded.
+"""Names of measures and parameters in other tools, as data.
 
 trec_eval      a root, and parameters after a dot or an underscore: P.5,10  ndcg_cut_10  ndcg.1=3,2=9
 ir_measures    our grammar with other parameters: nDCG(dcg='exp-log2')@10  SetP(relative=True)  INST(max_rel=3)
@@ -28,7 +28,7 @@ MULTIPLES = "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
 
 
 def _cutoffs(root: Root, text: str) -> list[tuple[str, Parameters]]:
-    """Whole numbers, a measure each. A fraction is cut off, as atol does."""
+    """Read whole numbers, one measure for each. A fraction is cut off, as atol does."""
     found = sorted(int(_number(root, value)) for value in text.split(","))
     if found[0] < 1:
         raise CalipersError(f"cutoff {found[0]} of '{root.name}' is not a whole number of at least 1")
@@ -36,13 +36,13 @@ def _cutoffs(root: Root, text: str) -> list[tuple[str, Parameters]]:
 
 
 def _fractions(root: Root, text: str) -> list[tuple[str, Parameters]]:
-    """Numbers, a measure each."""
+    """Read numbers, one measure for each."""
     found = sorted(_number(root, value) for value in text.split(","))
     return [(f"{root.name}_{value:.2f}", {root.parameter: value}) for value in _distinct(root, found)]
 
 
 def _numbers(root: Root, text: str) -> list[tuple[str, Parameters]]:
-    """Numbers that are parameters of one measure, in their order."""
+    """Read numbers that are a parameter of one measure, in their order."""
     return [(f"{root.name}_{text}", {root.parameter: [_number(root, value) for value in text.split(",")]})]
 
 
@@ -55,7 +55,7 @@ def _points(root: Root, text: str) -> list[tuple[str, Parameters]]:
 
 
 def _one_number(root: Root, text: str) -> list[tuple[str, Parameters]]:
-    """One number; trec_eval leaves further ones alone."""
+    """Read one number. trec_eval ignores further numbers."""
     return [(f"{root.name}_{text}", {root.parameter: _number(root, text.split(",", maxsplit=1)[0])})]
 
 
@@ -124,16 +124,16 @@ class Root(Record):
 
     @property
     def whole(self) -> bool:
-        """Whether it is printed as a whole number, the sum over the queries."""
+        """True if trec_eval prints it as a whole number, the sum over the queries."""
         return self.name.startswith(("num_", "prefs_num_"))
 
     @property
     def family(self) -> bool:
-        """Whether each parameter makes a measure of its own."""
+        """True if each parameter is a measure of its own."""
         return self.reads in (_cutoffs, _fractions)
 
     def columns(self, text: str = "") -> list[tuple[str, Parameters]]:
-        """The name of each of its measures, and the parameters of ours."""
+        """Return the name of each of its measures, with the parameters of our measure."""
         if self.reads is None or not (text or self.default):
             return [(self.name, dict(self.fixed))]
         return [(name, {**self.fixed, **found}) for name, found in self.reads(self, text or self.default)]
@@ -227,7 +227,7 @@ NICKNAMES_9 = {**NICKNAMES, "all_trec": ALL_TREC_9}
 
 
 def trec_names(measure: str) -> list[str]:
-    """What trec_eval calls one of our measures.
+    """Return the names that trec_eval has for one of our measures.
 
     >>> trec_names("nDCG")
     ['ndcg', 'ndcg_cut_K']
@@ -236,7 +236,7 @@ def trec_names(measure: str) -> list[str]:
 
 
 def split_root(text: str) -> tuple[Root, str] | None:
-    """The root that a name begins with, and its parameters: P.5,10 or P_5. Without parameters: the root alone."""
+    """Split a name such as P.5,10 or P_5 into root and parameters. Return None if trec_eval has no such root."""
     if (alone := _BY_LOWER.get(text.lower())) is not None:
         return alone, ""
     head, dot, tail = text.partition(".")
@@ -262,7 +262,7 @@ _NOT_OF_RANKINGS = {
 
 
 def refusal(name: str) -> str | None:
-    """Why a name that another tool knows is not offered."""
+    """Return the reason why a name of another tool is not offered here, or None."""
     if _OF_TEXT.match(name):
         return "it scores texts: see calipers text score, with -m ROUGE-1, BLEU, chrF, TER or BERTScore"
     if (other := _NOT_OF_RANKINGS.get(name.lower())) is not None:
@@ -289,7 +289,7 @@ _BY_LENGTH = sorted(_MEANINGS, key=len, reverse=True)
 
 
 def meant(text: str, takes_cutoff: Callable[[str], bool]) -> str | None:
-    """What a text means in our words: the measure whose full name it is, or one with its cutoff written otherwise.
+    """Return our name for the full name of a measure, or for a name with another spelling of the cutoff.
 
     >>> meant("Hit rate", lambda name: False), meant("hr@5", lambda name: False), meant("err_20", lambda name: True)
     ('Success@10', 'Success@5', 'err@20')
@@ -305,7 +305,7 @@ def meant(text: str, takes_cutoff: Callable[[str], bool]) -> str | None:
 
 
 def from_ir_measures(name: str, parameters: Parameters, takes: Iterable[str]) -> tuple[str, Parameters]:
-    """A name with ir_measures' parameters, as ours; `takes` are the parameters that our measure has by itself."""
+    """Translate a name with parameters of ir_measures. `takes` are the parameters of our measure."""
     given = dict(parameters)
     known = set(takes)
     if "dcg" in given and "gain" in known:

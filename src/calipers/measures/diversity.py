@@ -83,7 +83,7 @@ def err_ia(
 ) -> Form:
     """The mean over intents of one over the rank at which a reader with that intent stops.
 
-    With norm=perfect, as ndeval prints it: a share of what documents that answer every intent would give.
+    With norm=perfect, it is divided by the score of documents that answer every intent, as in ndeval.
     """
     stop = StopProbability(1.0 if max_grade is None else max_grade) if graded else _chance(rel, alpha)
     over = alpha * _perfect(DISCOUNTS["zipf"], cutoff, alpha) if norm else 1.0
@@ -100,18 +100,18 @@ def err_ia(
     aliases=("nERR_IA",),
 )
 def nerr_ia(cutoff: int | None, rel: float, alpha: float, ideal: str) -> Form:
-    """ERR-IA as a share of that of the list that takes at each rank the document that adds most.
+    """ERR-IA divided by the ERR-IA of the list that takes at each rank the document that adds most.
 
-    With ideal=best, as a share of that of the best list that there is.
+    With ideal=best, it is divided by the ERR-IA of the best of all lists.
     """
     return err_ia(cutoff=cutoff, rel=rel, alpha=alpha) / _ideal(ideal)
 
 
 @measure("alpha-DCG", cutoff=TOP_K, rel=POSITIVE_REL, alpha=ALPHA, discount=DISCOUNT, norm=PERFECT, reads="subtopics")
 def alpha_dcg(cutoff: int | None, rel: float, alpha: float, discount: Any, norm: str | None) -> Form:
-    """What a reader gains who values an intent less each time that it has been answered.
+    """The gain of a reader who values an intent less each time that it has been answered.
 
-    With norm=perfect, as ndeval prints it: a share of what documents that answer every intent would give.
+    With norm=perfect, it is divided by the gain of documents that answer every intent, as in ndeval.
     """
     weight = discount_of(discount)
     if norm:
@@ -124,9 +124,9 @@ def alpha_dcg(cutoff: int | None, rel: float, alpha: float, discount: Any, norm:
     reads="subtopics", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
 )  # fmt: skip
 def alpha_ndcg(ideal: str, **parameters: Any) -> Form:
-    """alpha-DCG as a share of that of the list that takes at each rank the document that adds most.
+    """alpha-DCG divided by the alpha-DCG of the list that takes at each rank the document that adds most.
 
-    With ideal=best, as a share of that of the best list that there is.
+    With ideal=best, it is divided by the alpha-DCG of the best of all lists.
     """
     return alpha_dcg(**parameters) / _ideal(ideal)
 
@@ -142,9 +142,9 @@ def nrbp(cutoff: int | None, rel: float, alpha: float, beta: float) -> Form:
 
 @measure("nNRBP", **nrbp.parameters, ideal=SUBTOPIC_IDEAL, reads="subtopics")
 def nnrbp(ideal: str, **parameters: Any) -> Form:
-    """NRBP as a share of that of the list that takes at each rank the document that adds most.
+    """NRBP divided by the NRBP of the list that takes at each rank the document that adds most.
 
-    With ideal=best, as a share of that of the best list that there is.
+    With ideal=best, it is divided by the NRBP of the best of all lists.
     """
     return nrbp(**parameters) / _ideal(ideal)
 
@@ -224,8 +224,9 @@ class Fading(Discount):
 
 
 def _fading(weight: Weights, rel: float, alpha: float, intents: IntentWeights, over: float = 1.0) -> Form:
-    """The sum over ranks of weight * sum over intents of J * (1 - alpha)^seen: a reader who stops with probability
-    alpha, once for all.
+    """Return the form with the sum over ranks of weight * sum over intents of J * (1 - alpha)^seen.
+
+    It has a reader per intent, who stops with probability alpha at a document that answers the intent.
     """
     if alpha == 0:
         return IntentAware(Linear(weight, AtLeast(rel)), intents, over)
@@ -237,7 +238,7 @@ def _chance(rel: float, alpha: float) -> Value:
 
 
 def _perfect(weight: Weights, cutoff: int | None, alpha: float) -> float:
-    """What k documents that answer an intent would give: the weight of each rank, fading by 1 - alpha."""
+    """Return the score of k documents that all answer an intent: weights of ranks times powers of 1 - alpha."""
     fading = Fading(weight.discount, alpha)
     if not alpha:
         if cutoff is None:

@@ -1,9 +1,9 @@
-"""What is not exact, said in one way everywhere.
+"""Notes about numbers that are not exact.
 
-An average over ties or over random rankings is `sampled` where there is no closed form and too much to enumerate. An
-ideal or a worst ranking is `greedy` where it takes the best or the worst document at each rank, and `sorted` where it
-has the documents by grade, though for that measure no proof says that either is extreme. It is a `bound` where a search
-for it was stopped, and what no ranking passes stands for it.
+An average over ties or over random rankings is `sampled` if there is no closed form and enumeration takes too long. An
+ideal or a worst ranking is `greedy` if it takes the best or the worst document at each rank, and `sorted` if it has the
+documents by grade, without a proof that this order is extreme. It is a `bound` if the search for it was stopped: then a
+value is used that no ranking exceeds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NOISE = 1e-12
 SENTENCES = {
     "sampled": "sampled, not exact (seed {seed}{error})",
     "greedy": "rests on a ranking that was found greedily: a better or a worse one may exist",
-    "bound": "rests on the best or worst ranking that there is or, where the search for it was stopped, on a bound "
-    "that none passes",
+    "bound": "rests on the best or worst of all rankings or, if the search for it was stopped, on a bound that no "
+    "ranking exceeds",
     "sorted": "rests on the documents sorted by grade: a better or a worse ranking may exist",
 }
 
 
 def may_sample(measures: Iterable[Measure], ties: bool) -> Iterator[int]:
-    """The places of the measures for which something may be drawn: orders of ties, or random rankings for bounds."""
+    """Yield the positions of measures that may sample: orders of ties, or random rankings for bounds."""
     for place, measure in enumerate(measures):
         how = measure.form.exactness()
         if "sampled" in how.inexact_bounds or (ties and how.samples_ties):
@@ -35,7 +35,7 @@ def may_sample(measures: Iterable[Measure], ties: bool) -> Iterator[int]:
 
 
 def sampling_errors(measures: Iterable[Measure], lists: Lists) -> dict[int, float]:
-    """By the places of the measures for which something was drawn: the largest standard error of a score."""
+    """Return the largest standard error of a score, by the position of each measure that sampled."""
     each = list(measures)
     found = {}
     for place in may_sample(each, lists.tied):
@@ -46,7 +46,7 @@ def sampling_errors(measures: Iterable[Measure], lists: Lists) -> dict[int, floa
 
 
 def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int]) -> dict[str, str]:
-    """Of each measure whose scores are not exact: why. drawn: the places of those for which something was drawn.
+    """Return the reasons why scores of measures are not exact. drawn: positions of the measures that sampled.
 
     >>> from calipers.measures.grammar import parse_all
     >>> asked = dict(parse_all("nDCG@10 V2(infAP) Z(ERR)"))
@@ -63,7 +63,7 @@ def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int]) ->
 
 
 def exactness_notes(found: Mapping[str, str], errors: Mapping[str, float] | None = None) -> list[str]:
-    """A sentence for each kind of inexactness, naming what it concerns. errors: the largest standard error of each.
+    """Return a sentence for each kind of inexactness, with the measures. errors: their largest standard errors.
 
     >>> exactness_notes({"Z(ERR)": "sampled", "infAP": "sampled", "P@5": "exact"}, {"Z(ERR)": 0.03, "infAP": 0.01})
     ['Z(ERR), infAP: sampled, not exact (seed 42, standard error up to 0.03)']

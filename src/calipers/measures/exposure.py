@@ -1,16 +1,17 @@
-"""Whether documents, and groups of documents, get the attention that they should.
+"""Exposure: the attention that documents and groups of documents get, compared to the attention they should get.
 
     EE-L = sum of (e - e*)^2
     EE-D = sum of e^2
     EE-R = sum of e e*
 
-e is the attention that a document gets on average, e* what it should get: what it gets where documents of one grade are
-tied and better grades come first. All documents count that are judged or that the list retrieves.
+e is the attention that a document gets on average. e* is the attention that it should get, which is the attention in a
+ranking with better grades first and ties between documents of the same grade. All documents count that are judged or
+retrieved.
 
     AWRF = 1 - Jensen-Shannon divergence, in bits, of p from q
     ExposureRatio = smallest p / q of a group as a share of the largest
 
-p is the share of each group in the attention of all documents that have one, q the share that it should have.
+p is the share of a group in the attention of all documents that have a group, and q is the share that it should have.
 
 Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020 (EE-L, EE-D,
     EE-R).
@@ -45,36 +46,36 @@ TARGET_SHARE = Parameter(
 
 @measure("EE-L", patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, aliases=("EEL", "EE_L"))
 def expected_exposure_loss(patience: float, model: str, max_grade: float | None) -> Form:
-    """How far the attention that documents get is from what they should get; the less the better."""
+    """The squared distance of the attention that documents get from what they should get. Smaller is better."""
     return ExposureSum("loss", readers_of(model, patience, max_grade))
 
 
 @measure("EE-D", patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, aliases=("EED", "EE_D"))
 def expected_exposure_disparity(patience: float, model: str, max_grade: float | None) -> Form:
-    """How unequally attention is given to documents; the less the better."""
+    """The inequality of the attention that documents get. Smaller is better."""
     return ExposureSum("disparity", readers_of(model, patience, max_grade))
 
 
 @measure("EE-R", patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, aliases=("EER", "EE_R"))
 def expected_exposure_relevance(patience: float, model: str, max_grade: float | None) -> Form:
-    """How far attention goes to the documents that should get it."""
+    """The agreement of the attention that documents get with what they should get."""
     return ExposureSum("relevance", readers_of(model, patience, max_grade))
 
 
 @measure("AWRF", target=TARGET_SHARE, patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, reads="groups")
 def attention_weighted_rank_fairness(target: Target, patience: float, model: str, max_grade: float | None) -> Form:
-    """How near the shares of attention that groups of documents get are to those that they should get."""
+    """The similarity of the shares of attention that groups of documents get and those that they should get."""
     return GroupExposure("divergence", readers_of(model, patience, max_grade), target)
 
 
 @measure("ExposureRatio", target=TARGET_SHARE, patience=PATIENCE, model=MODEL, max_grade=MAX_GRADE, reads="groups")
 def exposure_ratio(target: Target, patience: float, model: str, max_grade: float | None) -> Form:
-    """What the group that gets least of its share of attention gets of it, against the one that gets most."""
+    """The smallest ratio of attention to wanted attention of a group, divided by the largest such ratio."""
     return GroupExposure("ratio", readers_of(model, patience, max_grade), target)
 
 
 def checked(target: str) -> Target:
-    """What the share of a group is taken of; refused where there is no such thing."""
+    """Return the name of a target if it is known, or raise an error."""
     for known in TARGETS:
         if target == known:
             return known
@@ -82,7 +83,7 @@ def checked(target: str) -> Target:
 
 
 def readers_of(model: str, patience: float, max_grade: float | None) -> Readers:
-    """Who reads: rbp, who go on whatever they see; cascade, who stop where they are satisfied, as those of ERR."""
+    """Return the readers of a model. Readers of `rbp` ignore what they see; those of `cascade` stop when satisfied."""
     if model not in MODELS:
         raise UnknownName.among("model", model, MODELS)
     if not 0.0 < patience < 1.0:

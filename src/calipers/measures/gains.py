@@ -17,42 +17,42 @@ from calipers.record import Record
 
 
 class Value(Protocol):
-    """The worth of a judged document, from its grade. Unjudged documents are worth nothing."""
+    """A function from the grades of judged documents to their gains. Unjudged documents have no gain."""
 
     def __call__(self, grade: Floats) -> Floats: ...
 
 
 class Gain(Record):
-    """A value that says what is known of it."""
+    """A gain with facts for proofs."""
 
-    unit: ClassVar[bool] = False  # whether grades from 0 to 1 are worth 0 to 1, never less
-    rising: ClassVar[bool] = True  # whether a better document is worth more
-    chance: ClassVar[bool] = False  # whether it is a probability, whatever the grade
-    certain: ClassVar[bool] = True  # whether that may be 1
-    adds: ClassVar[bool] = True  # whether a document adds its worth to a score; otherwise documents are sorted by it
-    measures_judging: ClassVar[bool] = False  # whether it tells of the judgments themselves: judging more changes it
+    unit: ClassVar[bool] = False  # grades from 0 to 1 have gains from 0 to 1, and no gain is negative
+    rising: ClassVar[bool] = True  # a better document has a larger gain
+    chance: ClassVar[bool] = False  # the gain is a probability for every grade
+    certain: ClassVar[bool] = True  # the probability may be 1
+    adds: ClassVar[bool] = True  # a document adds its gain to a score; otherwise the gain is only used for sorting
+    measures_judging: ClassVar[bool] = False  # the gain is about the judgments themselves: judging more changes it
 
     @property
     def level(self) -> float | None:
-        """The grade from which on a document is worth 1, where all others are worth 0; None for other worths."""
+        """The lowest grade with gain 1, if all lower grades have gain 0. None for other gains."""
         return None
 
     @property
     def only_grades(self) -> tuple[float, ...] | None:
-        """The grades above nothing that it has a worth for, where others are refused; None where any grade will do."""
+        """The grades with a positive gain, if other positive grades are refused. None if all grades are taken."""
         return None
 
     @property
     def formula(self) -> str:
-        """The worth as text."""
-        return "a given worth of the grade"
+        """The gain as text."""
+        return "a given gain of the grade"
 
     def __call__(self, grade: Floats) -> Floats:
-        raise TypeError(f"{type(self).__name__} does not say what a grade is worth")
+        raise TypeError(f"{type(self).__name__} does not define the gain of a grade")
 
 
 class GivenGain(Gain):
-    """A user's function of grades, of which nothing is known."""
+    """A function of grades by a user. No facts about it are known."""
 
     function: Value
 
@@ -61,12 +61,12 @@ class GivenGain(Gain):
 
 
 def as_gain(value: Value) -> Gain:
-    """What is known of a value."""
+    """Return a value as a gain with known facts."""
     return value if isinstance(value, Gain) else GivenGain(value)
 
 
 class Grade(Gain):
-    """The grade as it is."""
+    """The grade itself."""
 
     adds = False
 
@@ -75,7 +75,7 @@ class Grade(Gain):
 
 
 class Negative(Gain):
-    """A worth turned round."""
+    """A negated gain."""
 
     of: Value
 
@@ -84,7 +84,7 @@ class Negative(Gain):
 
 
 class LinearGain(Gain):
-    """The grade itself; grades below 0 are worth 0."""
+    """The grade itself. Grades below 0 have gain 0."""
 
     unit = True
     formula = "the grade, 0 if it is negative"
@@ -94,18 +94,18 @@ class LinearGain(Gain):
 
 
 class ExponentialGain(Gain):
-    """2^grade - 1; grades below 0 are worth 0."""
+    """2^grade - 1. Grades below 0 have gain 0."""
 
     unit = True
     formula = "2^grade - 1, 0 if it is negative"
 
     def __call__(self, grade: Floats) -> Floats:
-        with np.errstate(over="ignore"):  # what is infinite is refused by those who ask
+        with np.errstate(over="ignore"):  # callers refuse infinite gains
             return np.exp2(np.maximum(grade, 0.0)) - 1.0
 
 
 class TableGain(Gain):
-    """A worth for each grade; a grade of 0 or less that the table lacks is worth 0."""
+    """A gain for each grade. A grade of 0 or less that the table lacks has gain 0."""
 
     formula = "the gain that a table gives the grade"
     table: tuple[tuple[float, float], ...]
@@ -126,7 +126,7 @@ class TableGain(Gain):
 
 
 class Except(Gain):
-    """A gain, but another worth for some grades."""
+    """A gain with other values for some grades."""
 
     gain: Value
     table: tuple[tuple[float, float], ...]
@@ -139,21 +139,21 @@ class Except(Gain):
 
 
 class GainFrom(Gain):
-    """The gain of a relevant document, one whose grade reaches the relevance level; nothing for the others."""
+    """The gain of documents that reach the relevance level, and 0 for other documents."""
 
     gain: Value
     rel: float = 1
 
     @property
     def formula(self) -> str:
-        return f"{as_gain(self.gain).formula}; nothing for a grade below {self.rel:g}"
+        return f"{as_gain(self.gain).formula}; 0 for a grade below {self.rel:g}"
 
     def __call__(self, grade: Floats) -> Floats:
         return np.where(grade >= self.rel, self.gain(grade), 0.0)
 
 
 class ShareOfLargest(Gain):
-    """A gain as a share of what the largest grade is worth, so that it lies in [0, 1]."""
+    """A gain divided by the gain of the largest grade, so that it lies in [0, 1]."""
 
     unit = True
     chance = True
@@ -162,7 +162,7 @@ class ShareOfLargest(Gain):
 
     @property
     def formula(self) -> str:
-        return f"{as_gain(self.gain).formula}, as a share of what the largest grade is worth"
+        return f"{as_gain(self.gain).formula}, divided by the gain of the largest grade"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -174,7 +174,7 @@ class ShareOfLargest(Gain):
 
 
 class StopProbability(Gain):
-    """(2^grade - 1) / 2^max_grade: how likely a reader is satisfied and stops."""
+    """The probability (2^grade - 1) / 2^max_grade that a reader is satisfied and stops."""
 
     unit = True
     chance = True
@@ -190,7 +190,7 @@ class StopProbability(Gain):
 
 
 class StopByGain(Gain):
-    """gain / (gain of the largest grade + 1): how likely a reader is satisfied and stops."""
+    """The probability gain / (gain of the largest grade + 1) that a reader is satisfied and stops."""
 
     unit = True
     chance = True
@@ -200,7 +200,7 @@ class StopByGain(Gain):
 
     @property
     def formula(self) -> str:
-        return f"g / (G + 1), g being {as_gain(self.gain).formula}, and G that of the largest grade"
+        return f"g / (G + 1), where g is {as_gain(self.gain).formula}, and G is g of the largest grade"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -209,9 +209,9 @@ class StopByGain(Gain):
 
 
 class ShareOf(Gain):
-    """The grade, which is a gain already, over the gain of the largest grade + 1."""
+    """The grade, which is already a gain, divided by the gain of the largest grade + 1."""
 
-    formula = "what it gains / (the gain of the largest grade + 1)"
+    formula = "the gain / (the gain of the largest grade + 1)"
     gain: Value
     max_grade: float
 
@@ -222,7 +222,7 @@ class ShareOf(Gain):
 
 
 def _share(gain: Floats, most: float, max_grade: float) -> Floats:
-    """The gains by what the largest grade is worth. Infinite ones stay so, and are refused by those who ask."""
+    """Divide gains by the gain of the largest grade. Infinite gains stay infinite; callers refuse them."""
     if np.isfinite(most):
         return np.asarray(gain / most)
     if not np.isinf(gain).any():
@@ -240,9 +240,9 @@ GAINS: dict[str, Value] = {"linear": LinearGain(), "exp": ExponentialGain()}
 
 
 def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, float] | None = None) -> Value:
-    """The gain that parameters name: a name, a table {grade: gain}, or a function of an array of grades.
+    """Return the gain for a parameter: a name, a table {grade: gain}, or a function of an array of grades.
 
-    gains: a table of exceptions to it, as in trec_eval and ir_measures.
+    gains: a table with other gains for some grades, as in trec_eval and ir_measures.
     """
     if gains is not None and gains != {}:
         if not isinstance(gains, Mapping) or not all(value >= 0 for value in gains.values()):

@@ -22,16 +22,16 @@ from calipers.measures.parameters import is_finite
 from calipers.measures.registry import Declaration, Measure, cached_until_declared, known_names, look_up, of_function
 from calipers.plurals import counted
 
-# What a convention says of the parameters of a measure, from its name and those that are given.
+# Defaults that a convention has for a measure, given its name and the parameters that are set.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 MeasureLike = str | Measure | Declaration | Callable[[Any], float]
 MeasuresLike = MeasureLike | Iterable[MeasureLike]
-LONGEST_WORD = 100  # characters of a parameter's value
+LONGEST_WORD = 100  # characters of a value
 _NAME = re.compile(r"((?:11)?[^\W\d_][\w.#+-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
 
 def parse(text: str, defaults: Defaults | None = None) -> Measure:
-    """The measure that a name stands for.
+    """Return the measure that a name stands for.
 
     >>> parse("map@100-l2"), parse("ndcg_cut_10"), parse("NDCG(gain=exp)")
     (AP(rel=2)@100, nDCG@10, nDCG(gain=exp))
@@ -115,12 +115,12 @@ def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
 
 
 def _is_of_ir_measures(given: object) -> bool:
-    """Whether it is a measure of ir_measures, whose text is our grammar; theirs is not loaded for it."""
+    """Return True for a measure object of ir_measures. Its text is in our grammar, so the library is not loaded."""
     return type(given).__module__.partition(".")[0] == "ir_measures"
 
 
 def _several_words(text: str, typed: str) -> UnknownName | None:
-    """The error for a measure whose full name was written, as `hit rate`."""
+    """Return the error for a full name in several words, such as `hit rate`, or None."""
     if not re.search(r"\s", text.strip()):
         return None
     found = meant(text, lambda name: False)
@@ -161,7 +161,7 @@ def _takes_cutoff(name: str) -> bool:
 
 
 def _proper(found: str) -> str:
-    """A name with its own capitals."""
+    """Return a name with its usual capital letters."""
     head, at, cutoff = found.partition("@")
     known = look_up(head)
     return f"{known[0].name}{at}{cutoff}" if known else found
@@ -202,10 +202,10 @@ def _arguments(text: str, typed: str, defaults: Defaults) -> dict[str, Any]:
 
 
 def _literal(text: str, typed: str) -> Any:
-    """A number, a word, a list of numbers, or a table of a number for each of some numbers."""
+    """Return a number, a word, a list of numbers, or a table of numbers."""
     if not text:
         raise CalipersError(f"a parameter of '{shortened(typed)}' has no value")
-    if re.fullmatch(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?", text):  # spares what `ast` takes to load
+    if re.fullmatch(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?", text):  # `ast` takes long to load
         return float(text) if "." in text else int(text)
     from ast import literal_eval
 

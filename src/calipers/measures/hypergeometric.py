@@ -8,7 +8,7 @@ from calipers.lists import Floats, Ints
 
 
 def hypergeometric(size: Ints, marked: Ints, drawn: Ints) -> tuple[Floats, Ints]:
-    """The chances of h = least, least + 1, ... marked ones among those drawn: one row per urn, 0 beyond its range.
+    """Return the probabilities of h = least, least + 1, ... marked items among those drawn, one row per urn.
 
         Pr(h) = C(marked, h) C(size - marked, drawn - h) / C(size, drawn)
 

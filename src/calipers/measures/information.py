@@ -1,18 +1,18 @@
-"""What a ranking tells about the judgments, in bits.
+"""Information that a ranking gives about the judgments, in bits.
 
     RIC = c lg(2c / (c + d)) + d lg(2d / (c + d))
 
-Of the pairs of judged documents with different grades, c is the share that the ranking has in the right order, d the
-share in the wrong one; of the others it shows neither document. A shown document stands above a missing one. The list
-is condensed (judged documents only, a grade below 0 being none) and cut after the last relevant one. With cut=none it
-is not cut.
+c is the share of pairs of judged documents with different grades that the ranking has in the right order, and d is the
+share in the wrong order. The list contains neither document of the remaining pairs. A retrieved document ranks above a
+missing one. The list is condensed (judged documents only; a grade below 0 means unjudged) and cut after the last
+relevant document. With cut=none it is not cut.
 
-Pairs may have weights; c and d are then shares of the whole weight:
+Pairs may have weights. Then c and d are shares of the total weight:
 
-    weight=uniform   all pairs alike, as in the paper
-    weight=gain      |difference of the grades|: confusing far apart grades is worse
-    weight=top       p^(rank - 1) of the higher one of the two documents in the condensed list: pairs at the top count;
-                     a pair that the list does not show weighs nothing, so what is not found costs nothing
+    weight=uniform   the same weight for all pairs, as in the paper
+    weight=gain      the absolute difference of the grades
+    weight=top       p^(rank - 1) of the higher document in the condensed list, so that pairs at the top count most; a
+                     pair that the list does not contain has weight 0, so that missing documents cost nothing
 
 Golbus & Aslam, A mutual information-based framework for the analysis of information retrieval systems, SIGIR 2013.
 """
@@ -48,18 +48,17 @@ CUT = Parameter(
 
 @measure("RIC", rel=REL, signed=SIGNED, weight=PAIR_WEIGHT, p=TOP_PERSISTENCE, cut=CUT)
 def relevance_information_correlation(rel: float, signed: bool, weight: str, p: float, cut: str) -> Form:
-    """Relevance information correlation: how many bits the order of two documents tells about which is the better one.
+    """Relevance information correlation: the bits that the order of two documents gives about which one is better.
 
-    Drawn are pairs of judged documents with different grades; c is the share that stands in the right order, d the
-    share in the wrong one, a document that is shown standing above one that is not.
+    c is the share of pairs of judged documents with different grades that are in the right order, and d is the share in
+    the wrong order. A retrieved document ranks above a missing one.
 
-    Known weaknesses: it rewards disorder as much as order. A list with every pair the wrong way round scores 1, like
-    the perfect one, and the cut after the last relevant document does not prevent it; RIC(signed=True) counts such
-    lists below 0. A list with half of its pairs in order scores 0, whichever half that is. Ranks do not matter, so that
-    it suits the search for everything rather than the top of a list, and a query with few judged pairs says little.
-    With several grades below rel the cut hides how well those are ordered; cut=none leaves it out. weight=gain or
-    weight=top (with its p) weigh pairs by the difference of their grades, or by how far up they stand; the latter no
-    longer asks for recall.
+    Known weaknesses: RIC rewards disorder as much as order. A list with all pairs in the wrong order scores 1, like the
+    perfect list, and the cut after the last relevant document does not prevent this; RIC(signed=True) gives such lists
+    negative scores. A list with half of its pairs in order scores 0. Ranks do not matter, so RIC suits searches for all
+    relevant documents rather than the top of a list. A query with few judged pairs gives little information. With
+    several grades below rel, the cut hides their order; cut=none does not cut. weight=gain weights pairs by the
+    difference of their grades. weight=top (with p) weights pairs by rank, and no longer rewards recall.
     """
     if weight == "uniform":
         return PairInformation(rel, signed, cut)
@@ -102,24 +101,27 @@ class PairInformation(Form, final=False):
             return np.where(pairs.all > 0, bits / pairs.all + 0.0, np.nan)
 
     def ideal(self, population: Population) -> Floats:
-        """All documents in order: 1 for a whole pool. Without a sign, the reverse where that tells more.
+        """Return the score of the sorted documents: 1 for a whole pool. Unsigned, the reverse order may score more.
 
-        Exact where all documents below rel are of one grade.
+        It is exact if all documents below rel have the same grade.
         """
         if self.signed:
             return super().ideal(population)
         return population.once(("ideal", self), lambda: np.maximum(*self._ends(population)))
 
     def worst(self, population: Population) -> Floats:
-        """With a sign, the reverse: -1 for a whole pool. Without one, half of the pairs in order: 0, or a little more
-        where their number is odd. Where a set of retrieved documents has no such order, the end that tells less.
+        """Return the score of the worst order.
+
+        Signed, it is the reverse order, with -1 for a whole pool. Unsigned, it has half of the pairs in order: 0, or a
+        little more if their number is odd. If retrieved documents have no such order, it is the smaller score of the
+        sorted and the reverse order.
         """
         if self.signed:
             return super().worst(population)
         return population.once(("worst", self), lambda: self._balanced(population))
 
     def expected(self, population: Population) -> Floats:
-        """The mean over drawn rankings."""
+        """Return the mean over sampled rankings."""
         return sampled_mean(self, population)
 
     def _ends(self, population: Population) -> tuple[Floats, Floats]:
@@ -153,13 +155,13 @@ class WeightedPairInformation(PairInformation):
         return lists.once(key, lambda: top_weighted_pairs(lists, self.rel, self.kept, self.p))
 
     def _balanced(self, population: Population) -> Floats:
-        """No order scores less than 0; which comes nearest is not known."""
+        """Return 0. No order scores less, and the order that comes nearest is not known."""
         best = super().ideal(population)
         return np.where(np.isnan(best), np.nan, 0.0)
 
 
 class OrderedPairs(Record):
-    """Of each list: how many pairs of documents of different grades it has in the right and in the wrong order."""
+    """The number of pairs of documents of different grades in the right and in the wrong order, per list."""
 
     concordant: Floats
     discordant: Floats
@@ -167,7 +169,7 @@ class OrderedPairs(Record):
 
 
 def order_information(one: Floats, other: Floats) -> Floats:
-    """one lg(2 one / (one + other)) + other lg(2 other / (one + other)): 0 where both are the same.
+    """Return one lg(2 one / (one + other)) + other lg(2 other / (one + other)), which is 0 if both are the same.
 
     >>> order_information(np.array([5.0, 3.0, 0.0]), np.array([1.0, 3.0, 6.0])) / 6
     array([0.34997758, 0.        , 1.        ])
@@ -205,17 +207,17 @@ def ordered_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
 
 
 def gain_weighted_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
-    """The same with pairs weighted by the difference of their grades, a pair inside a tie half each way.
+    """Return pairs weighted by the difference of their grades. A pair inside a tie counts half in each order.
 
-    A document x is above worse ones y of weight grade(x) n - sum of grade(y), n being their number: all of the pool,
-    less those that stand above x or beside it in a tie. What is beside it counts half each way.
+    Document x ranks above n worse documents y with the total weight grade(x) n - sum of grade(y). These are all worse
+    documents of the pool without those above x or in its tie.
     """
     pool = lists.pool
     known = pool.once("grade levels", lambda: GradeLevels.of(pool))
     lower, higher = pool.once("sums of grades", lambda: known.sums(pool))
     shown = until_last(lists, kept)
     level, grade = known.level[shown.document], shown.grade
-    right, wrong, beside = np.zeros(len(shown)), np.zeros(len(shown)), np.zeros(len(shown))
+    right, wrong, inside_ties = np.zeros(len(shown)), np.zeros(len(shown)), np.zeros(len(shown))
     for better, of_pool, count, total in ((1.0, lower, known.lower, right), (-1.0, higher, known.higher, wrong)):
         own = level if better > 0 else -level
         below = [count[shown.document] - _worse_above(shown, own, None, True)]
@@ -224,16 +226,18 @@ def gain_weighted_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
     if shown.tied:
         for values, sign in ((None, 1.0), (grade, -1.0)):
             apart = _worse_above(shown, level, values, True) - _worse_above(shown, level, values, False)
-            beside += shown.sum(sign * (grade * apart if values is None else apart))
+            inside_ties += shown.sum(sign * (grade * apart if values is None else apart))
     weight = pool.sum(np.where(pool.grade >= 0, pool.grade * known.lower - lower, 0.0))
-    return OrderedPairs(right + beside / 2, wrong + beside / 2, np.where(_defined(pool, rel), weight, 0.0)[lists.query])
+    return OrderedPairs(
+        right + inside_ties / 2, wrong + inside_ties / 2, np.where(_defined(pool, rel), weight, 0.0)[lists.query]
+    )
 
 
 def top_weighted_pairs(lists: Lists, rel: float, kept: float, p: float) -> OrderedPairs:
-    """The same with pairs weighted by p^(rank - 1) of the higher document, the mean over the ranks of its tie.
+    """Return pairs weighted by p^(rank - 1) of the higher document, averaged over the ranks of its tie.
 
-    Two documents of one tie of m weigh the mean over the places of the higher one, which is the r-th of the tie for
-    m - r of the m (m - 1) / 2 pairs of places.
+    The weight of two documents of one tie of m is the mean over the positions of the higher one. It is the r-th of the
+    tie in m - r of the m (m - 1) / 2 pairs of positions.
     """
     pool = lists.pool
     known = pool.once("grade levels", lambda: GradeLevels.of(pool))
@@ -252,15 +256,15 @@ def top_weighted_pairs(lists: Lists, rel: float, kept: float, p: float) -> Order
     own = alone[groups.row_group]
     right = shown.sum(own * (known.lower[shown.document] - _worse_above(shown, level, None, True)))
     wrong = shown.sum(own * (known.higher[shown.document] - _worse_above(shown, -level, None, True)))
-    beside = groups.sum_by_list(together * _unlike_pairs(groups.row_group, level, len(groups)))
-    total = right + wrong + beside
+    inside_ties = groups.sum_by_list(together * _unlike_pairs(groups.row_group, level, len(groups)))
+    total = right + wrong + inside_ties
     # A list that shows nothing tells nothing: its weight is that of nothing, and its score 0.
     weight = np.where(_defined(pool, rel)[lists.query] & (known.pairs[lists.query] > 0), np.maximum(total, 1e-300), 0.0)
-    return OrderedPairs(right + beside / 2, wrong + beside / 2, weight)
+    return OrderedPairs(right + inside_ties / 2, wrong + inside_ties / 2, weight)
 
 
 def _defined(pool: Pool, rel: float) -> Any:
-    """Of each query: whether one of its documents is relevant."""
+    """Return True for queries with a relevant document."""
     return pool.count((pool.grade >= rel) & (pool.grade >= 0)) > 0
 
 
@@ -273,7 +277,7 @@ def until_last(lists: Lists, kept: float) -> Lists:
 
 
 class GradeLevels(Record):
-    """Of each row of a pool: its grade as a level from 0, and how many documents of its query are worse and better."""
+    """Per row of a pool: its grade as a level from 0, and the numbers of worse and better documents of its query."""
 
     level: Ints
     lower: Floats
@@ -299,7 +303,7 @@ class GradeLevels(Record):
         return cls(level, lower, higher, pool.sum(lower))
 
     def sums(self, pool: Pool) -> tuple[Floats, Floats]:
-        """Of each row of the pool: the sum of the grades of the worse and of the better documents of its query."""
+        """Return per row of the pool the sums of the grades of the worse and of the better documents of its query."""
         rows = np.lexsort((self.level, pool.query))
         rows = rows[pool.grade[rows] >= 0]
         query = pool.query[rows]
@@ -315,7 +319,7 @@ class GradeLevels(Record):
 
 
 def _unlike_pairs(group: Ints, level: Ints, groups: int) -> Floats:
-    """Of each group of rows: the pairs of rows with different levels."""
+    """Return for each group of rows the number of pairs of rows with different levels."""
     levels = int(level.max(initial=0)) + 1
     size = np.bincount(group, minlength=groups).astype(np.float64)
     kind, count = np.unique(group.astype(np.int64) * levels + level, return_counts=True)
@@ -323,14 +327,14 @@ def _unlike_pairs(group: Ints, level: Ints, groups: int) -> Floats:
     return np.asarray((size**2 - alike) / 2)
 
 
-def _worse_above(lists: Lists, level: Ints, values: Floats | None, beside: bool) -> Floats:
-    """Of each row: how many rows of a lower level stand above it, or the sum of their values.
+def _worse_above(lists: Lists, level: Ints, values: Floats | None, tied: bool) -> Floats:
+    """Return for each row the number of rows of a lower level above it, or the sum of their values.
 
-    With `beside`, those that are tied with it count as well. The method is that of `_in_wrong_order`, row by row.
+    With `tied`, rows of the same tie count as well. The method is that of `_in_wrong_order`, row by row.
     """
     member = lists.list.astype(np.int64)
     level = level - level.min(initial=0)
-    order = np.lexsort((level if beside else -level, lists.first, member))
+    order = np.lexsort((level if tied else -level, lists.first, member))
     level, worth = level[order], np.ones(len(level)) if values is None else values[order]
     found = np.zeros(len(level))
     for bit in reversed(range(int(level.max(initial=0)).bit_length())):
@@ -348,10 +352,10 @@ def _worse_above(lists: Lists, level: Ints, values: Floats | None, beside: bool)
 
 
 def _in_wrong_order(lists: Lists, level: Ints) -> Floats:
-    """Of each list: the pairs in which a row of a lower level stands above one of a higher level.
+    """Return for each list the number of pairs with a row of a lower level above one of a higher level.
 
-    Bit by bit of the level: two levels differ first in one bit, where the lower one has a 0; so rows whose higher bits
-    agree are brought together, and above each 1 the 0s are counted.
+    The levels are compared bit by bit. In the first bit in which two levels differ, the lower one has a 0. So rows with
+    the same higher bits are grouped, and the 0s above each 1 are counted.
     """
     member = lists.list.astype(np.int64)
     if lists.tied:  # inside a tie nothing stands above anything: best first

@@ -80,18 +80,18 @@ class MeanPrecisionFrom(Record):
 
 
 def best_precision(lists: Lists) -> Floats:
-    """For each relevant document the largest precision at it or at one below it."""
+    """Return for each relevant document the largest precision at it or at a relevant document below it."""
     place = np.arange(len(lists.first)) - lists.offsets[:-1][lists.list] + 1
     return _largest_from_here(place / lists.first, lists.list)
 
 
 def _largest_from_here(values: Floats, segment: Ints) -> Floats:
-    """The largest value from each row to the end of its segment, to the last bit."""
+    """Return the largest value from each row to the end of its segment, exact to the last bit."""
     order: NDArray[np.intp] = np.argsort(values, kind="stable")
     n = len(values)
     size = np.empty(n, np.int64)
     size[order] = np.arange(n)
-    # Integers in the place of the values leave room for the segment above them: one running maximum does all.
+    # Ranks of the values are integers, so that the segment fits into higher digits: one running maximum is enough.
     later_first = (int(segment[-1]) - segment[::-1]).astype(np.int64) * n if n else size
     largest = np.maximum.accumulate(later_first + size[::-1])[::-1] if n else size
     return np.asarray(values[order[largest % n]]) if n else values

@@ -1,4 +1,4 @@
-"""Several names of measures in one text: where each begins and ends, and what braces stand for."""
+"""Texts with several names of measures: splitting, and expansion of braces."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from calipers.errors import CalipersError
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Recall@1000")
 
-MOST_TEXT = 1 << 16  # characters in which measures are named
-MOST_NAMES = 10_000  # that braces may stand for
-DEEPEST = 20  # brackets within brackets
+MOST_TEXT = 1 << 16  # characters of a text with names
+MOST_NAMES = 10_000  # names that braces may expand to
+DEEPEST = 20  # levels of nested brackets
 
 _TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 _BRACES = re.compile(r"\{([^{}:]*)\}")
 
 
 def typed_names(text: str) -> list[str]:
-    """The names in a text, separated by spaces or commas, with braces expanded as in a shell.
+    """Return the names in a text, separated by spaces or commas, with braces expanded as in a shell.
 
     >>> typed_names("nDCG@{5,10} ndcg_cut.10,20,AP(rel=2)")
     ['nDCG@5', 'nDCG@10', 'ndcg_cut.10,20', 'AP(rel=2)']
@@ -31,7 +31,7 @@ def typed_names(text: str) -> list[str]:
 
 
 def shortened(text: str) -> str:
-    """Text as messages show it."""
+    """Return text for messages: on one line, and shortened if it is long."""
     text = " ".join(text.split())
     return text if len(text) <= 80 else f"{text[:80]}..."
 
@@ -68,7 +68,7 @@ def split(text: str, separators: str) -> list[str]:
 
 
 def _expanded(word: str, most: int) -> list[str]:
-    """nDCG@{5,10} as nDCG@5 and nDCG@10; a table such as {1:3,2:9} stays."""
+    """Expand nDCG@{5,10} to nDCG@5 and nDCG@10. A table such as {1:3,2:9} stays."""
     names, found = [], [word]
     while found:
         name = found.pop()

@@ -67,16 +67,16 @@ class Limits:
 
     @property
     def degenerate(self) -> NDArray[np.bool_]:
-        """Where every ranking scores the same: there is no room between random and ideal."""
+        """True where random and ideal rankings score the same."""
         return np.asarray((self.ideal > 0) & (self.ideal - self.expected <= NOISE * self.ideal))
 
     def turned(self) -> Limits:
-        """Of what is better the smaller it is: how far each lies below the worst."""
+        """Return the bounds of a measure for which smaller values are better, as distances below the worst score."""
         worst = self.worst
         return replace(self, ideal=worst - self.ideal, expected=worst - self.expected, worst=np.zeros_like(worst))
 
     def of(self, query: NDArray[Any]) -> Limits:
-        """The bounds of these queries."""
+        """Return the bounds of these queries."""
 
         def some(values: Floats | None) -> Floats | None:
             return None if values is None else values[query]
@@ -92,7 +92,7 @@ class Limits:
 
 
 def upper(score: Floats, limits: Limits) -> Floats:
-    """A / U: the share of the ideal score.
+    """Return A / U, the score divided by the ideal score.
 
     >>> upper(np.array([0.5]), Limits(np.array([2.0]), np.array([0.5]), np.array([0.0])))
     array([0.25])
@@ -101,7 +101,7 @@ def upper(score: Floats, limits: Limits) -> Floats:
 
 
 def worst_to_ideal(score: Floats, limits: Limits) -> Floats:
-    """(A - m0) / (U - m0): 0 at the worst ranking, 1 at the ideal one; 0 where both are the same."""
+    """Return (A - m0) / (U - m0): 0 for the worst ranking, 1 for the ideal one, and 0 if both score the same."""
     room = limits.ideal - limits.worst
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(room > NOISE * limits.ideal, (score - limits.worst) / room, 0.0)
@@ -109,7 +109,7 @@ def worst_to_ideal(score: Floats, limits: Limits) -> Floats:
 
 
 def v1(score: Floats, limits: Limits) -> Floats:
-    """(A / U) * A / (A + E). A perfect ranking gets U / (U + E), a random one E / (2 U).
+    """Return (A / U) * A / (A + E). A perfect ranking gets U / (U + E), a random one E / (2 U).
 
     >>> v1(np.array([1.0, 0.25]), Limits(np.ones(2), np.full(2, 0.25), np.zeros(2)))
     array([0.8  , 0.125])
@@ -120,7 +120,7 @@ def v1(score: Floats, limits: Limits) -> Floats:
 
 
 def v2(score: Floats, limits: Limits) -> Floats:
-    """(A - E) / (U - E) from the random ranking up, (A - E) / E below: -1 for nothing, 0 for random, 1 for ideal.
+    """Return (A - E) / (U - E) if A >= E, else (A - E) / E: -1 for a score of 0, 0 for random, 1 for ideal.
 
     >>> v2(np.array([0.0, 0.25, 1.0]), Limits(np.ones(3), np.full(3, 0.25), np.zeros(3)))
     array([-1.,  0.,  1.])
@@ -131,7 +131,7 @@ def v2(score: Floats, limits: Limits) -> Floats:
 
 
 def v2s(score: Floats, limits: Limits) -> Floats:
-    """V2 with (A - E) / (E - m0) below random, so that exactly the worst ranking gets -1."""
+    """Return V2 with (A - E) / (E - m0) below random, so that the worst ranking gets -1."""
     room = limits.expected - limits.worst
     with np.errstate(divide="ignore", invalid="ignore"):
         below = np.where(room > NOISE * limits.ideal, (score - limits.expected) / room, -1.0)
@@ -139,7 +139,7 @@ def v2s(score: Floats, limits: Limits) -> Floats:
 
 
 def standard_score(score: Floats, limits: Limits) -> Floats:
-    """(A - E) / sd: how many standard deviations above a random ranking; 0 where they do not vary."""
+    """Return (A - E) / sd, the standard deviations above a random ranking. It is 0 if random rankings do not vary."""
     assert limits.deviation is not None
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.where(limits.deviation > NOISE, (score - limits.expected) / limits.deviation, 0.0)
@@ -201,8 +201,9 @@ class Normalised(Form):
         return Exactness(ties=inner.ties, expected=expected, samples_ties=inner.samples_ties, inexact_bounds=bounds)
 
     def error(self, lists: Lists) -> Floats:
-        """What the errors of the score inside, of the expected score and of the deviation add up to: the square root of
-        the sum of the squares of what each of them changes.
+        """Return the standard error from the errors of the score, of the expected score and of the deviation.
+
+        It is the square root of the sum of the squared changes that each of these errors makes.
         """
         score, limits = self.base.score(lists), self.limits(lists)
         at = self._normalised(score, limits)
@@ -247,9 +248,9 @@ class Normalised(Form):
         return super().undefined_for_any_ranking(lists) | self.base.undefined_for_any_ranking(lists)
 
     def is_degenerate(self, lists: Lists) -> NDArray[np.bool_]:
-        """The lists whose documents leave no room between random and ideal, or for W between worst and ideal.
+        """Return True for lists whose random and ideal rankings score the same, or for W the worst and the ideal.
 
-        So does U of what averages attention, where a random ranking may be ideal though others are not.
+        U of a form that averages attention also compares the worst and the ideal, as a random ranking may be ideal.
         """
         limits = self.limits(lists)
         limits = limits.turned() if self.base.traits.lower_is_better else limits
@@ -258,7 +259,7 @@ class Normalised(Form):
         return limits.degenerate
 
     def limits(self, lists: Lists) -> Limits:
-        """The bounds for each list; those of pools are worked out once for all systems."""
+        """Return the bounds for each list. The bounds of pools are computed once for all systems."""
         refuse_parts(lists.pool)
         if self.population == "retrieved":
             return self._limits(lists.all_shuffled())
@@ -304,9 +305,10 @@ class Normalised(Form):
 
     @property
     def reach(self) -> int | None:
-        """Bounds over what a list retrieved need all of it, and a collection must not be smaller than the list.
+        """The reach of the form inside for bounds over the pool, otherwise None.
 
-        So do those of the union: down to its last judged document.
+        Bounds over retrieved documents need the whole list, a collection must not be smaller than the list, and bounds
+        over the union need the list down to its last judged document.
         """
         return self.base.reach if self.population == "pool" else None
 
@@ -382,7 +384,7 @@ def standard_deviation(form: Form, population: Population, *, sample: bool) -> F
 
 
 def refuse_parts(pool: Pool) -> None:
-    """Stop where documents that were pooled are not named: no ranking of those that are is ideal, or random."""
+    """Raise an error if some pooled documents are not named: then ideal and random rankings are not known."""
     if not pool.whole:
         raise CalipersError(
             "prels name only the documents that were judged, so that bounds and normalised scores are not known; lines "
@@ -391,7 +393,7 @@ def refuse_parts(pool: Pool) -> None:
 
 
 def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = None) -> Population:
-    """The documents of each query that a random ranking shuffles."""
+    """Return the documents of each query that a random ranking shuffles."""
     check_population(population)
     if population == "pool":
         return pool.everything

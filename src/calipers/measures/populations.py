@@ -58,7 +58,7 @@ def what_is_shuffled(population: str) -> str:
 def no_room(
     subject: str, flat: int, queries: int, population: str, largest_pool: int, *, averages_attention: bool = False
 ) -> CheckFailed:
-    """Return the error for a collection where random rankings cannot be told from ideal ones.
+    """Return the error for a collection in which random and ideal rankings score the same.
 
     subject: the measures or the result that cannot be computed. flat: the number of queries for which random and ideal
     rankings score the same. largest_pool: the largest number of judged documents of a query.

@@ -89,7 +89,7 @@ def f_measure(cutoff: int, beta: float, rel: float) -> Form:
 
 @measure("Hits", cutoff=TOP_K, rel=REL, example="Hits@10")
 def hits(cutoff: int | None, rel: float) -> Form:
-    """How many relevant documents stand in the top k; whether there is one is Success, which some call hits too."""
+    """The number of relevant documents in the top k. Success is 1 if there is one; some tools call that hits too."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel))
 
 
@@ -163,7 +163,7 @@ class PrefixDepth(Denominator):
 
 
 class ThresholdGain(Record):
-    """How likely a reader calls a document of this grade relevant."""
+    """The probability that a reader calls a document of this grade relevant."""
 
     chances: tuple[tuple[float, float], ...]
 

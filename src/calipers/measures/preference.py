@@ -18,11 +18,11 @@ from calipers.measures.registry import measure
 
 @measure("bpref", cutoff=TOP_K, rel=REL)
 def bpref(cutoff: int | None, rel: float) -> Form:
-    """How seldom judged non-relevant documents stand above relevant ones."""
+    """The degree to which relevant documents rank above judged non-relevant ones."""
     return BinaryPreference(rel, cutoff) / RELEVANT(rel)
 
 
 @measure("AUC", rel=REL, aliases=("ROC-AUC", "roc_auc", "AUROC"))
 def area_under_curve(rel: float) -> Form:
-    """How likely a relevant document stands above another judged one: the area under the ROC curve."""
+    """The probability that a relevant document ranks above another judged one: the area under the ROC curve."""
     return JudgedPairs(rel)

@@ -34,7 +34,7 @@ AS_PRINTED = Parameter("Count pairs of two documents that are not relevant, too,
 
 @measure("prefs_num", retrieved=RETRIEVED, fulfilled=FULFILLED, reads="preferences", average="sum")
 def number_of_preferences(retrieved: int, fulfilled: bool) -> Form:
-    """How many preferences there are, or how many of them are fulfilled."""
+    """The number of preferences, or of fulfilled preferences."""
     return NumberOfPairs(retrieved, fulfilled)
 
 

@@ -23,17 +23,17 @@ SEED = 42
 
 
 def sampled_mean(form: Form, population: Population) -> Floats:
-    """The mean of the score over random rankings of each set of documents."""
+    """Return the mean score over random rankings of each set of documents."""
     return _moments(form, population, DRAWS, SEED)[0]
 
 
 def sampled_deviation(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """The standard deviation of the score over random rankings of each set of documents, from so many draws."""
+    """Return the standard deviation of the score over random rankings of each set of documents."""
     return _moments(form, population, draws, seed)[1]
 
 
 def sampled_error(form: Form, population: Population) -> Floats:
-    """The standard error of `sampled_mean`."""
+    """Return the standard error of `sampled_mean`."""
     error = _moments(form, population, DRAWS, SEED)[1] / np.sqrt(_affordable(population, DRAWS))
     return np.where(enumerable(population), 0.0, error)
 
@@ -51,12 +51,12 @@ def expected_error(form: Form, population: Population) -> Floats:
 
 
 def deviation_error(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """The standard error of `sampled_deviation`: sqrt((m4 - s^4) / draws) / (2 s), m4 being the fourth moment."""
+    """Return the standard error of `sampled_deviation`: sqrt((m4 - s^4) / draws) / (2 s), with the fourth moment m4."""
     return _moments(form, population, draws, seed)[2]
 
 
 def enumerable(population: Population) -> NDArray[np.bool_]:
-    """Whether the rankings of each set are so few that all are gone through."""
+    """Return True for sets with few enough rankings to try all of them."""
     return population.once("enumerable", lambda: _few(population))
 
 
@@ -73,7 +73,7 @@ def _few(population: Population) -> NDArray[np.bool_]:
 
 
 def _alike(population: Population, i: int) -> list[int]:
-    """How many documents of set i have each grade, from the largest down; one each where grades are not all."""
+    """Return the number of documents of set i per grade, best first, or 1 per document if more than grades matter."""
     grade = population.grade[population.offsets[i] : population.offsets[i + 1]]
     if population.pool.kind != "grades":
         return [1] * len(grade)
@@ -82,7 +82,7 @@ def _alike(population: Population, i: int) -> list[int]:
 
 
 def _places(size: int, counts: list[int]) -> Iterator[tuple[int, ...]]:
-    """The places from 0 of documents, those alike in ascending order, over all their orders."""
+    """Yield the positions (from 0) of documents in all their orders. Equal documents are in ascending order."""
 
     def of(free: tuple[int, ...], counts: list[int]) -> Iterator[tuple[int, ...]]:
         if not counts:
@@ -101,7 +101,7 @@ def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple
 
 
 def _drawn_moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
-    """The mean, the standard deviation and, where rankings were drawn, the standard error of the latter."""
+    """Return mean and standard deviation and, if rankings were drawn, the standard error of the deviation."""
     sets = len(population.size)
     mean, deviation, error = np.empty(sets), np.empty(sets), np.zeros(sets)
     few = enumerable(population).tolist()
@@ -120,12 +120,12 @@ def _drawn_moments(form: Form, population: Population, draws: int, seed: int) ->
 
 
 def _affordable(population: Population, draws: int) -> Ints:
-    """How many draws of each set: fewer where it is large."""
+    """Return the number of draws for each set, fewer for large sets."""
     return np.asarray(np.clip(CELLS // np.maximum(population.judged, 1), FEWEST_DRAWS, draws))
 
 
 def _random(population: Population, i: int, seed: int) -> np.random.Generator:
-    """Draws that depend on the seed and on the set of documents, not on the sets beside it."""
+    """Return a generator that depends on the seed and on the set of documents, not on other sets."""
     grades = np.sort(population.grade[population.offsets[i] : population.offsets[i + 1]])
     return np.random.default_rng([seed, int(population.size[i]), crc32(grades.tobytes())])
 
@@ -137,7 +137,7 @@ def drawn_lists(population: Population, i: int, draws: int, random: np.random.Ge
 
 
 def all_lists(population: Population, i: int) -> Lists:
-    """Return all rankings of set i, in which documents of one grade are alike."""
+    """Return all rankings of set i. Documents of the same grade are interchangeable."""
     orders = list(_places(int(population.size[i]), _alike(population, i)))  # one where nothing is judged
     places = np.array(orders, np.int64).reshape(len(orders), int(population.judged[i]))
     return _lists_of(population, i, places)

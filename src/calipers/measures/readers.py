@@ -1,4 +1,4 @@
-"""How the reader of a measure goes down one list: C, W and L of its ranks, and what comes of them."""
+"""The model of the reader behind a measure: C, W and L of the ranks of one list, and the readings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from calipers.checks import described
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Pool
-from calipers.measures.browsing import DEPTH, browser_of
-from calipers.measures.forms.browsing import READINGS, Read, ranks_read, staged, tallied
+from calipers.measures.browsing import DEPTH, READER_DEPTH, browser_of
+from calipers.measures.forms.browsing import READINGS, Read, staged, tallied
 from calipers.measures.grammar import parse
 from calipers.measures.registry import Measure
 
 
 @dataclass(frozen=True, eq=False)
 class UserModel:
-    """The reader of a measure on one list. C, W and L have a number for each rank.
+    """The reader of a measure on one list. C, W and L have one number per rank.
 
     >>> model = user_model("RBP(p=0.5)", [1, 0, 1])
     >>> model.C[:2], model.W[:3], model.readings["ED"]
@@ -28,20 +28,21 @@ class UserModel:
     measure: Measure
     gain: Floats
     cost: Floats
-    C: Floats  # the chance of going on from the rank
-    W: Floats  # the share of the attention that it gets
-    L: Floats  # the chance that it is the last
+    C: Floats  # the probability to go on from the rank
+    W: Floats  # the share of the attention of the rank
+    L: Floats  # the probability that the rank is the last one
     readings: dict[str, float]  # EU, ETU, EC, ETC and ED
 
 
 def user_model(
     measure: str | Measure, grades: Sequence[float], *, costs: Sequence[float] | None = None, depth: int = DEPTH
 ) -> UserModel:
-    """How the reader of a measure goes down a list of documents of these grades.
+    """Return how the reader of a measure reads a list of documents with these grades.
 
-    measure: one with falling weights of ranks, or a chance of going on from each: RBP, INST, P@10, nDCG@10, AP, RR,
-        BPM, IFT-C1 ... costs: of these documents; 1 each without them. depth: the ranks that the reader is followed
-        down; those below the list hold nothing, and cost 1.
+    measure: a measure with decreasing weights of ranks, or with a probability to go on from each rank: RBP, INST, P@10,
+        nDCG@10, AP, RR, BPM, IFT-C1 ...
+    costs: the costs of the documents, 1 each by default.
+    depth: the number of ranks that are followed. Ranks below the list have no gain and cost 1.
 
     >>> user_model("RR", [0, 1, 0]).L[:3]
     array([0., 1., 0.])
@@ -52,12 +53,13 @@ def user_model(
     except (TypeError, ValueError):
         raise CalipersError(f"grades: expected numbers, one for each rank, found {described(grades)}") from None
     if grade.ndim != 1 or not len(grade) or not np.isfinite(grade).all():
-        raise CalipersError("the grades of a list are numbers, one for each rank from the first on")
+        raise CalipersError("the grades of a list must be finite numbers, one for each rank")
     paid = np.ones(len(grade)) if costs is None else np.asarray(costs, np.float64)
     if paid.shape != grade.shape or not (np.isfinite(paid) & (paid > 0)).all():
-        raise CalipersError("costs are numbers above 0, one for each grade")
+        raise CalipersError("costs must be numbers above 0, one for each grade")
     bound = parsed.bind(Pool(np.array([0, len(grade)]), grade))
-    browser, ranks = browser_of(bound), ranks_read(depth, "user_model")
+    READER_DEPTH.check("user_model", "depth", depth)
+    browser, ranks = browser_of(bound), depth
     gain, cost = np.zeros((1, ranks)), np.ones((1, ranks))
     shown = min(len(grade), ranks)
     gain[0, :shown], cost[0, :shown] = browser.value(grade)[:shown], paid[:shown]

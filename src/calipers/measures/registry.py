@@ -196,7 +196,7 @@ def as_measure(given: str | Measure | Declaration) -> Measure:
 
 
 def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
-    """Stop where a name belongs to another measure, or where a user's measure has the name of a built-in one."""
+    """Raise an error if a name belongs to another measure, or if a user's measure has the name of a built-in one."""
     own = not _is_built_in(declaration)
     if own and (reason := refusal(name)):
         raise CalipersError(f"a measure cannot be called '{name}': {reason}")
@@ -215,19 +215,19 @@ def _is_built_in(declaration: Declaration) -> bool:
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
-    """Return the names of a function's parameters, and whether it takes others."""
+    """Return the names of a function's parameters, and True if it also takes other keywords."""
     found = signature(function).parameters
     return set(found), any(each.kind is each.VAR_KEYWORD for each in found.values())
 
 
 def alias(name: str, of: str, **parameters: Any) -> None:
-    """Another name for a declared measure under some parameters."""
+    """Declare another name for a measure, with some parameters."""
     _BY_NAME[name.lower()] = (_DECLARED[of], parameters)
     _forget_cached()
 
 
 def cached_until_declared(function: Callable[Given, Found]) -> Callable[Given, Found]:
-    """Keep the results of a function until a measure is declared, or declared anew."""
+    """Cache the results of a function until a measure is declared, or declared again."""
     cached = lru_cache(LARGEST_CACHE)(function)
     _CACHED.append(cached)
     return cast("Callable[Given, Found]", cached)
@@ -250,7 +250,7 @@ def declared(reads: Reads = "grades") -> Iterator[Declaration]:
 
 
 def examples(reads: Reads = "grades") -> list[str]:
-    """A name that parses for every declared measure of such judgments."""
+    """Return an example name for every declared measure of a kind of judgments."""
     return [declaration.example for declaration in declared(reads)]
 
 
@@ -259,7 +259,7 @@ def known_names() -> list[str]:
 
 
 def other_names(declaration: Declaration) -> list[str]:
-    """What else a measure goes by, with the parameters that such a name sets, as `ndcg_burges (gain=exp)`."""
+    """Return the other names of a measure, with the parameters that they set, such as `ndcg_burges (gain=exp)`."""
     found = []
     for name, (of, fixed) in _BY_NAME.items():
         if of is declaration and name not in (declaration.name, declaration.name.lower()):
@@ -269,7 +269,7 @@ def other_names(declaration: Declaration) -> list[str]:
 
 
 def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
-    """The declaration that a name or alias stands for, and the parameters that the alias sets."""
+    """Return the declaration for a name or alias, and the parameters that the alias sets."""
     return _BY_NAME.get(name) or _BY_NAME.get(name.lower())
 
 
@@ -347,26 +347,26 @@ class Measure(Record):
 
     @property
     def reads(self) -> Reads:
-        """What judgments it needs: one grade per document, one for each subtopic or judge, or preferences."""
+        """The kind of judgments that the measure needs."""
         of = self.parameters.get("of")
         return of.reads if isinstance(of, Measure) and self.declaration.reads == "grades" else self.declaration.reads
 
     @property
     def judgments(self) -> str:
-        """The kind of judgments that it needs, a key of SAID_OF: groups of documents are no part of them."""
+        """The kind of judgments, a key of SAID_OF. Measures of groups of documents need plain grades."""
         return "grades" if self.reads == "groups" else self.reads
 
     @property
     def exactness(self) -> ComputationMethod:
-        """Whether averages over ties, and so expected values, are exact, enumerated or sampled."""
+        """The method for averages over ties, and so for expected scores: exact, enumerated or sampled."""
         return self.form.exactness().expected
 
     def score(self, lists: Lists) -> Floats:
-        """The score of each list, NaN where the measure is undefined."""
+        """Return the score of each list, NaN where the measure is undefined."""
         return self.form.score(lists)
 
     def bind(self, pool: Pool) -> Measure:
-        """The measure with what it takes from the judgments filled in: max_grade."""
+        """Return the measure with the parameter that it takes from the judgments: max_grade."""
         of = self.parameters.get("of")
         if self.judgments != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
             raise CalipersError(_unlike(self, pool.kind))
@@ -380,7 +380,7 @@ class Measure(Record):
         return Measure.of(self.declaration, {**self.parameters, **parameters})
 
     def __matmul__(self, at: float | None) -> Measure:
-        """The measure at this cutoff (or recall, ...); a measure made from another passes it on."""
+        """Return the measure at this cutoff (or recall, ...). A measure such as V2 gives it to the measure inside."""
         if isinstance(of := self.parameters.get("of"), Measure):
             return self.with_(of=of @ at)
         return self.with_(**{self.declaration.at: at})
@@ -412,7 +412,7 @@ FOR_WHAT = {
 
 
 def _unlike(measure: Measure, kind: str) -> str:
-    """What is wrong where a measure meets judgments of another kind."""
+    """Return the error message for a measure with judgments of another kind."""
     needed = "one grade per document" if measure.judgments == "grades" else SAID_OF[measure.judgments]
     hint = f"; they are for {FOR_WHAT[kind]}" if kind in FOR_WHAT else ""
     return f"{measure!r} needs {needed}, but these look like {SAID_OF[kind]}{hint}"

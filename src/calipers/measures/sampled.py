@@ -64,14 +64,14 @@ def inferred_ndcg(cutoff: int | None, gain: Any) -> Form:
 
 
 def samples_of(pool: Pool) -> SampledPool:
-    """The pool as one of a stratified sample."""
+    """Return the pool as one of a stratified sample, or raise an error."""
     if pool.kind != "samples":
         raise CalipersError("this measure needs judgments of a sample (query 0 document stratum grade)")
     return cast("SampledPool", pool)
 
 
 def _above(lists: Lists, counted: Any) -> Floats:
-    """For each row the sum of what is counted over the rows above it, in the same list."""
+    """Return for each row the sum of values over the rows above it in the same list."""
     total = np.concatenate([[0.0], np.cumsum(counted)])
     return np.asarray(total[:-1] - total[lists.offsets[:-1][lists.list]])
 
@@ -147,7 +147,7 @@ class WeighedGains(Form):
         return population.once(("order", self, best), lambda: self._ordered(population, best))
 
     def _ordered(self, population: Population, best: bool) -> Lists:
-        """By what each judged document stands for: later ranks weigh less."""
+        """Return lists sorted by the weighted gain of judged documents, as later ranks have smaller weights."""
         gain = self._gains(population.pool)[population.document]
         member = np.repeat(np.arange(len(population.size)), population.judged)
         order = np.lexsort((-gain if best else gain, member))
@@ -174,9 +174,9 @@ class WeighedGains(Form):
 
 
 class EstimatedIdeal(Denominator):
-    """What the ideal list of the estimated numbers of documents of each grade would get.
+    """The score of the ideal list for the estimated numbers of documents of each grade.
 
-    Numbers that are not whole end inside a rank, which then counts by its share.
+    A number that is not whole ends inside a rank. The rank then counts by its share.
     """
 
     of_query = True

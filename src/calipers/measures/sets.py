@@ -1,4 +1,4 @@
-"""Measures of the retrieved set, whatever its order.
+"""Measures of the retrieved set, independent of its order.
 
     SetP = relevant retrieved / retrieved        SetR = relevant retrieved / R
     SetF = (1 + beta^2) SetP SetR / (beta^2 SetP + SetR)
@@ -34,25 +34,25 @@ def set_recall(rel: float) -> Form:
 
 @measure("SetF", beta=BETA, rel=REL, aliases=("set_F",))
 def set_f(beta: float, rel: float) -> Form:
-    """The weighted harmonic mean of the two."""
+    """The weighted harmonic mean of SetP and SetR."""
     return Counted(_HarmonicMean(beta), rel)
 
 
 @measure("NumRet", aliases=("num_ret",), average="sum")
 def number_retrieved() -> Form:
-    """How many documents are retrieved."""
+    """The number of retrieved documents."""
     return Counted(_retrieved)
 
 
 @measure("NumRel", rel=REL, aliases=("num_rel",), average="sum")
 def number_relevant(rel: float) -> Form:
-    """How many relevant documents there are."""
+    """The number of relevant documents."""
     return Counted(_relevant, rel)
 
 
 @measure("NumRelRet", rel=REL, aliases=("num_rel_ret",), average="sum")
 def number_relevant_retrieved(rel: float) -> Form:
-    """How many relevant documents are retrieved."""
+    """The number of relevant documents that are retrieved."""
     return Linear(FLAT, AtLeast(rel))
 
 

@@ -93,7 +93,7 @@ def binary_gain(rel: float) -> Form:
 
 @measure("G", gain=GAIN, gains=GAINS)
 def normalised_gain(gain: Any, gains: Any) -> Form:
-    """Gains, each discounted by how much more the ideal ranking has gained by then, as a share of all gains."""
+    """The sum of gains, each discounted by the lead of the ideal ranking at that rank, divided by all gains."""
     value = gain_of(gain, gains)
     return WithoutZeroGains(Deterministic(GainsBehindIdeal(value)), value)
 
@@ -153,7 +153,7 @@ def number_of_queries() -> Form:
 
 @measure("num_nonrel_judged_ret", rel=REL, average="sum")
 def number_judged_not_relevant(rel: float) -> Form:
-    """How many documents are retrieved that are judged and not relevant."""
+    """The number of retrieved documents that are judged and not relevant."""
     return GradesBetween(0, rel)
 
 
@@ -161,13 +161,13 @@ def number_judged_not_relevant(rel: float) -> Form:
 
 
 def _above(lists: Lists, counted: Any) -> Ints:
-    """For each row the sum of what is counted over the rows above it, in the same list."""
+    """Return for each row the sum of values over the rows above it in the same list."""
     total = np.concatenate([[0], np.cumsum(counted)])
     return np.asarray(total[:-1] - total[lists.offsets[:-1][lists.list]])
 
 
 def _place(lists: Lists) -> Ints:
-    """1, 2, 3 ... down each list's rows."""
+    """Return 1, 2, 3 ... for the rows of each list."""
     return np.arange(len(lists.first)) - lists.offsets[:-1][lists.list] + 1
 
 
@@ -176,8 +176,10 @@ def _per_nonrelevant(lists: Lists) -> Floats:
 
 
 class InferredPrecisions(Record):
-    """At each relevant document, at rank i: 1/i for itself and, for the i - 1 above it, the share of them that is
-    in the pool times the share of the judged that is relevant.
+    """The estimated precision at each relevant document, added up.
+
+    At rank i it is 1/i for the document itself, and for the i - 1 documents above it the share of them that is in the
+    pool times the share of the judged ones that is relevant.
     """
 
     reader = "That of AP, whose precisions are estimated where documents are not judged."
@@ -223,7 +225,7 @@ class IdealGains(Record):
         return np.arange(len(self.gain)) - np.repeat(self.offsets[:-1], np.diff(self.offsets)) + 1
 
     def sums(self, values: Floats, query: Ints, rank: Ints) -> Floats:
-        """The sum of the values, one per document, of each query's first documents down to the rank."""
+        """Return the sum of the values of the first documents of each query, down to the rank."""
         total = np.concatenate([[0.0], np.cumsum(values)])
         start = self.offsets[query]
         return np.asarray(total[np.minimum(start + rank, self.offsets[query + 1])] - total[start])
@@ -300,7 +302,7 @@ class AtEachLevel(Record):
         return np.where(defined, score / np.maximum(levels[lists.query] + goes_on, 1), np.nan)
 
     def _levels(self, ideal: IdealGains, pool: Pool) -> tuple[Ints, Ints]:
-        """The query and the depth of the last document of each gain above 0, best first."""
+        """Return the query and the depth of the last document of each gain above 0, best first."""
         gain, query = ideal.gain, pool.query
         final = np.ones(len(gain), bool)
         final[:-1] = (gain[1:] != gain[:-1]) | (query[1:] != query[:-1])
@@ -312,7 +314,7 @@ class AtEachLevel(Record):
 
 
 class OfPool(Form):
-    """What the ideal ranking gets, whatever the list."""
+    """The score of the ideal ranking, independent of the list."""
 
     of: Form
 
@@ -321,7 +323,7 @@ class OfPool(Form):
 
 
 class Unjudged(Form):
-    """How many of the first documents are unjudged."""
+    """The number of unjudged documents among the first k."""
 
     cutoff: int
 
@@ -335,7 +337,7 @@ class Unjudged(Form):
 
 
 class GradesBetween(Form):
-    """How many documents of the list have a grade of at least one number and below another."""
+    """The number of documents of the list with a grade of at least `low` and below `high`."""
 
     low: float
     high: float

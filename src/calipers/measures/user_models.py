@@ -63,7 +63,7 @@ def rank_biased_precision(cutoff: int | None, p: float, rel: float, gain: Any, m
 
 @measure("RBP-residual", cutoff=TOP_K, p=PERSISTENCE, aliases=("RBPResidual",))
 def rank_biased_residual(cutoff: int | None, p: float) -> Form:
-    """What RBP could still grow by if every unjudged document and every rank not shown were relevant."""
+    """The increase of RBP if all unjudged documents and all ranks below the list were relevant."""
     return Complement(Linear(Weights(Geometric(p), cutoff), Judged()))
 
 
@@ -94,14 +94,14 @@ def weighted(cutoff: int | None, discount: Any, rel: float, gain: Any, max_grade
 
 
 def stop_of(gain: Any, max_grade: float | None) -> Value:
-    """How likely a reader is satisfied: gain / (gain of the largest grade + 1), which is ERR's for gain=exp."""
+    """Return the probability that a reader is satisfied: gain / (gain of the largest grade + 1). ERR has gain=exp."""
     largest = 1.0 if max_grade is None else max_grade
     value = gain_of(gain)
     return StopProbability(largest) if value == GAINS["exp"] else StopByGain(value, largest)
 
 
 def relevance_or_gain(rel: float, gain: Any, max_grade: float | None) -> Value:
-    """Relevant or not; or, with a gain, the share of what the largest grade is worth; or the grade as it is."""
+    """Return the value of a document: 1 if it is relevant, or its gain over that of the largest grade, or its grade."""
     if gain is None:
         return AtLeast(rel)
     if isinstance(gain, str) and gain == "grade":

@@ -20,7 +20,7 @@ DEEP = 1 << 20  # ranks whose weights are kept one by one
 
 
 class Facts(Record):
-    """What is known of the weights of all ranks."""
+    """Facts about the weights of all ranks."""
 
     positive: bool  # every weight is above 0
     decreasing: bool  # each is larger than the next
@@ -34,7 +34,7 @@ class Discount(Record):
 
     @property
     def smooth(self) -> bool:
-        """Whether weights change so little from a deep rank to the next that their sum is as good as their integral."""
+        """True if the weights of deep ranks change so little that their sum is as good as their integral."""
         return False
 
     @property
@@ -44,7 +44,7 @@ class Discount(Record):
 
     @property
     def facts(self) -> Facts | None:
-        """What proofs may rest on; None where nothing is known."""
+        """Facts for proofs, or None if nothing is known."""
         return None
 
     @property
@@ -54,7 +54,7 @@ class Discount(Record):
 
     @property
     def reader(self) -> str:
-        """Who reads with such weights, in a sentence."""
+        """A sentence about the reader with these weights."""
         return "Looks at k documents, and cares less for each further one."
 
     def __call__(self, rank: Floats) -> Floats:
@@ -78,14 +78,14 @@ class Weights(Record):
 
     @property
     def discount(self) -> Discount:
-        """What is known of the weights."""
+        """The weights with their facts."""
         return self.at if isinstance(self.at, Discount) else GivenDiscount(self.at)
 
     def up_to(self, cutoff: int | None) -> Weights:
         return Weights(self.at, cutoff)
 
     def of_ranks(self, depth: int) -> Floats:
-        """The weights of ranks 1 to depth, or to the cutoff where that comes first."""
+        """Return the weights of the ranks from 1 to depth, or to the cutoff if that is smaller."""
         return self.at(np.arange(1, self._cut(depth) + 1, dtype=np.float64))
 
     def falling(self, depth: int, above: bool) -> tuple[Floats, bool] | None:
@@ -102,7 +102,7 @@ class Weights(Record):
         return found, bool((found == weight).all())
 
     def total(self) -> float:
-        """The weight of all ranks up to the cutoff."""
+        """Return the sum of the weights of all ranks up to the cutoff."""
         if self.cutoff is None:
             raise CalipersError("this measure needs a cutoff")
         if self.cutoff <= DEEP:
@@ -110,11 +110,10 @@ class Weights(Record):
         return float(self.of_ranks(DEEP).sum()) + self._between(DEEP, self.cutoff)
 
     def sums(self, ranks: Ints) -> Floats:
-        """The weight of all ranks down to each of these, or to the cutoff where that comes first.
+        """Return the sum of the weights of all ranks down to each of these, or to the cutoff if that is smaller.
 
-        The weights of the first ranks are added up one by one; those below are, where they change smoothly, integrated
-        (the midpoint rule: a rank's weight is that of the stretch from half a rank above it to half a rank below),
-        which differs from the sum by less than floats can tell.
+        The weights of the first ranks are added one by one. Smooth weights of deep ranks are integrated from half a
+        rank above to half a rank below (the midpoint rule), which differs by less than floating point precision.
         """
         ranks = np.minimum(ranks, sys.maxsize if self.cutoff is None else self.cutoff).astype(np.int64)
         depth = min(int(ranks.max(initial=0)), DEEP)
@@ -129,7 +128,7 @@ class Weights(Record):
         return found
 
     def _between(self, above: int, last: int) -> float:
-        """The weight of the ranks below the first and down to the second."""
+        """Return the sum of the weights of the ranks from above + 1 to last."""
         if self.discount.smooth:
             ends = [above + 0.5, last + 0.5]
             kink = self.discount.kink
@@ -140,7 +139,7 @@ class Weights(Record):
         return sum(float(self.at(np.arange(a + 1.0, min(a + DEEP, last) + 1)).sum()) for a in starts)
 
     def mean(self, first: Ints, last: Ints) -> Floats:
-        """The mean weight over each span of ranks."""
+        """Return the mean weight over each span of ranks."""
         depth = self._cut(int(last.max(initial=0)))
         shown = min(depth, DEEP)
         weight = np.zeros(shown + 2)  # nothing at rank 0, nothing just beyond the cut
@@ -165,7 +164,7 @@ class Weights(Record):
 
 
 def integrated(function: Callable[[Floats], Floats], start: float, end: float) -> float:
-    """The integral of a smooth function, by Gauss and Legendre's rule between doubling points."""
+    """Return the integral of a smooth function, by Gauss-Legendre quadrature between doubling points."""
     ends = [start]
     while ends[-1] < end:
         ends.append(min(2.0 * ends[-1], end))
@@ -236,7 +235,7 @@ class JarvelinKekalainen(Discount):
 
     @property
     def kink(self) -> float:
-        """Where the weights begin to fall."""
+        """The rank from which on the weights decrease."""
         return float(np.ceil(self.base)) - 0.5
 
     def __call__(self, rank: Floats) -> Floats:
@@ -314,7 +313,7 @@ class Listed(Discount):
 
     @property
     def smooth(self) -> bool:
-        """Whether nothing but zeros comes below the first ranks."""
+        """True if all weights below the first ranks are 0."""
         return len(self.weights) <= DEEP
 
     def __call__(self, rank: Floats) -> Floats:
@@ -332,7 +331,7 @@ FLAT = DISCOUNTS["none"]
 
 
 def discount_of(discount: str | Sequence[float] | Callable[[Floats], Floats]) -> Weights:
-    """The weights that a parameter names: log2, jk2 (or any base), zipf, none, telescoping, a list, or a function."""
+    """Return the weights for a parameter: log2, jk2 (or any base), zipf, none, telescoping, a list, or a function."""
     if isinstance(discount, Sequence) and not isinstance(discount, str):
         if not discount or not all(isinstance(weight, int | float) and weight >= 0 for weight in discount):
             raise CalipersError(f"discount={list(discount)} does not list weights of at least 0")

@@ -33,7 +33,7 @@ def number(value: float | None) -> str:
 
 
 class Exactness(Record):
-    """How the numbers of a form are found."""
+    """The methods by which the numbers of a form are computed."""
 
     ties: ComputationMethod = "exact"  # the average over the orders of tied documents
     ideal: ComputationMethod = "exact"

@@ -45,10 +45,10 @@ class OneAndGain(Gain):
 
 
 class RankWeights(Record):
-    """h(r) = 1 / (r + beta * cg*(r)) of the queries of a pool: kept for the ranks of the ideal list, the same after it.
+    """The weights h(r) = 1 / (r + beta * cg*(r)) of the queries of a pool, for the ranks of the ideal list.
 
-    Of each query: where its ranks start, how many it has, its gains added up; of each of these ranks, the gains of the
-    ideal list down to it, and h and r * h added up over the ranks of the query above it.
+    Per query: the offset and the number of its ranks, and the sum of its gains. Per rank: the sum of the gains of the
+    ideal list down to it, and the sums of h and of r * h over the ranks above it.
     """
 
     start: Ints
@@ -88,7 +88,7 @@ class RankWeights(Record):
         return 1.0 / (rank + np.where(inside, gained, self.total[query]))
 
     def between(self, query: Ints, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """The sums of h and of (r - first) * h over the ranks r from the first to the last; 0 where there are none."""
+        """Return the sums of h and of (r - first) * h over the ranks r from first to last, 0 for an empty range."""
         start, start_times = self._above(query, first)
         end, end_times = self._above(query, last + 1)
         some = last >= first
@@ -98,7 +98,7 @@ class RankWeights(Record):
         return np.where(some, h, 0.0), np.where(some, times, 0.0)
 
     def _above(self, query: Ints, rank: Ints) -> tuple[Floats, Floats]:
-        """The sums of h and of r * h over the ranks above each. Below the ideal list, h(r) = 1 / (r + all gains)."""
+        """Return the sums of h and of r * h over the ranks above. Below the ideal list, h is 1 / (r + total gain)."""
         from scipy.special import digamma
 
         ranks = self.ranks[query]
@@ -120,7 +120,7 @@ class RankWeights(Record):
 
 
 class BlendedRatioForm(Form, final=False):
-    """What forms of blended ratios have in common: gains of documents from a grade on, and beta."""
+    """A form of blended ratios, with a gain function, a relevance level and beta."""
 
     gain_function: Value
     rel: float
@@ -150,7 +150,7 @@ class Blended(BlendedRatioForm):
         return groups.sum_by_list(self.by_tie(groups))
 
     def by_tie(self, groups: Groups) -> Floats:
-        """What each tie adds."""
+        """Return the contribution of each tie."""
         found = groups.lists
         u = found.gains(self.gain)
         s = np.ones(len(u)) if self.stop is None else found.gains(self.stop)

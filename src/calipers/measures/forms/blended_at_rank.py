@@ -15,10 +15,10 @@ from calipers.record import Record
 
 
 class FirstBlended(BlendedRatioForm):
-    """BR at the rank of the first relevant document; 0 where none is found, undefined where there is none.
+    """BR at the rank of the first relevant document: 0 if none is found, undefined if the query has none.
 
-    Of a tie of m documents, n of them relevant, the first one stands at place j with chance C(m - j, n - 1) / C(m, n),
-    and is each of them alike.
+    In a tie of m documents, n of them relevant, the first relevant one is at position j with probability
+    C(m - j, n - 1) / C(m, n). It is each of the n with the same probability.
     """
 
     def score(self, lists: Lists) -> Floats:
@@ -42,11 +42,12 @@ class FirstBlended(BlendedRatioForm):
 
 
 class Preferred(BlendedRatioForm):
-    """BR at the preferred rank, that of the first document of the best grade that the list has; or its mean over the
-    relevant documents down to that rank. 0 where no relevant document is found, undefined where there is none.
+    """BR at the preferred rank, or its mean over the relevant documents down to that rank.
 
-    Of a tie of m documents, b of the best grade and n of the other relevant ones, the first of the best stands at place
-    j with chance C(m - j, b - 1) / C(m, b); above it in the tie are j - 1 of the m - b others.
+    The preferred rank is the rank of the first document of the best grade of the list. The score is 0 if no relevant
+    document is found, and undefined if the query has none.
+    In a tie of m documents, b of the best grade and n other relevant ones, the first of the best grade is at position j
+    with probability C(m - j, b - 1) / C(m, b). Above it in the tie are j - 1 of the m - b others.
     """
 
     mean: bool
@@ -95,8 +96,10 @@ class Preferred(BlendedRatioForm):
         return population.once(("worst", self), lambda: self._extreme(population, best=False))
 
     def _extreme(self, population: Population, best: bool) -> Floats:
-        """Over how many documents of lower grades stand above the first of the best grade: the best of them at the top,
-        or the worst ones behind all that is not relevant. None of their ratios could be larger, or smaller.
+        """Return the extreme score over all numbers of lower grades above the first document of the best grade.
+
+        For the best score, the best of these documents are at the top. For the worst, the worst of them are behind all
+        documents that are not relevant. No other order has larger (or smaller) ratios.
         """
         pool = population.pool
         u, weights = pool.gains(self.gain)[population.document], RankWeights.of(pool, self.gain)
@@ -111,7 +114,7 @@ class Preferred(BlendedRatioForm):
             top = grade == grade[relevant].max()
             others = np.sort(worth[relevant & ~top])
             others = others[::-1] if best else others
-            # The numerator down to each of the others, and then to the first of the best behind so many of them.
+            # The numerator at each of the others, and then at the first of the best grade behind each number of them.
             sums = np.concatenate([[0.0], np.cumsum(others)])
             behind = 0 if best else size - int(relevant.sum())
             rank = behind + np.arange(1, len(sums) + 1)
@@ -141,7 +144,7 @@ class _Tie(Record):
     ratios: float  # their ratios added up
 
     def expected(self, h: Floats, mean: bool) -> float:
-        """The mean over the orders of the tie; h: of the places where the first of the best may stand."""
+        """Return the mean over the orders of the tie. h: weights of the possible positions of the first of the best."""
         chance = first_place(self.size, self.best)
         j = np.arange(1, len(chance) + 1)
         rest = max(self.size - self.best, 1)
@@ -169,7 +172,7 @@ class _Tie(Record):
 
 
 def first_place(size: int, marked: int) -> Floats:
-    """The chance that the first of the marked documents stands at place 1, 2, ... of a shuffle.
+    """Return the probabilities that the first marked document is at position 1, 2, ... of a shuffle.
 
     >>> first_place(3, 2).round(3).tolist()
     [0.667, 0.333]

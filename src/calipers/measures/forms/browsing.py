@@ -8,7 +8,6 @@ L(i)  of rank i being the last: V(i) * (1 - C(i))
 
 from __future__ import annotations
 
-import math
 from functools import singledispatch
 from typing import ClassVar, cast
 
@@ -81,7 +80,7 @@ class Browser(Record):
 
 
 class ByRank(Browser):
-    """A reader who goes on as the weights of the ranks fall, whatever is found: C(i) = w(i + 1) / w(i)."""
+    """A reader who goes on with probability C(i) = w(i + 1) / w(i), independent of what is found."""
 
     at: Weights
 
@@ -216,8 +215,8 @@ class FadingReader(Browser):
 
     spends = True
     ends = True
-    halflife: float | None = None  # D halves with each so much
-    limit: float | None = None  # D falls to 0 evenly over so much
+    halflife: float | None = None  # D halves with each halflife of cost
+    limit: float | None = None  # D falls linearly to 0 at this cost
 
     @property
     def formula(self) -> str:
@@ -243,7 +242,7 @@ class Read(Record):
     def __call__(self, lists: Lists) -> Floats:
         if not len(lists):
             return np.zeros(0)
-        # Ranks below the last judged document are alike for all lists that gained and spent as much.
+        # Ranks below the last judged document are the same for all lists with the same gain and cost so far.
         width = int(min(max(lists.first.max(initial=0), 1), self.depth))
         step = max(CELLS // width, 1)
         parts = [self._of(lists, start, min(start + step, len(lists)), width) for start in range(0, len(lists), step)]
@@ -270,7 +269,7 @@ class Read(Record):
         return total.value(self.what)
 
     def _rest(self, ends: Floats, width: int) -> Stage:
-        """The ranks below, where nothing is found and each rank costs 1."""
+        """Return the ranks below, which have no gain and cost 1 each."""
         rank = np.arange(width + 1.0, self.depth + 1.0)
         nothing = np.zeros((len(ends), len(rank)))
         return Stage(rank, nothing, nothing + 1.0, nothing + ends[:, :1], ends[:, 1:] + (rank - width))
@@ -283,7 +282,7 @@ class Read(Record):
 
 
 class ReadingTally(Record):
-    """What the ranks of some lists add to the sums of a reading."""
+    """The contributions of ranks to the sums of a reading."""
 
     viewed: Floats
     weighed: Floats
@@ -298,15 +297,16 @@ class ReadingTally(Record):
 
 
 def tallied(what: str, at: Stage, goes_on: Floats) -> ReadingTally:
-    """The sums over these ranks, for a reader who looks at the first of them."""
+    """Return the sums over these ranks, for a reader who looks at the first of them."""
     viewed = np.cumprod(np.hstack([np.ones((len(goes_on), 1)), goes_on[:, :-1]]), axis=1)
     one, total = (at.cost, at.spent) if what in ("EC", "ETC") else (at.gain, at.gained)
     return ReadingTally(viewed.sum(axis=1), (viewed * one).sum(axis=1), (viewed * (1.0 - goes_on) * total).sum(axis=1))
 
 
 def dense(lists: Lists, value: Value, start: int, stop: int, width: int) -> tuple[Floats, Floats]:
-    """[list, rank]: gain and cost of the first ranks of some lists without ties. What is not judged gains nothing; what
-    has no cost, and a rank below the list, costs 1.
+    """Return gain and cost of the first ranks of lists without ties, [list, rank].
+
+    Unjudged documents have no gain. Documents without a cost, and ranks below the list, cost 1.
     """
     rows = slice(int(lists.offsets[start]), int(lists.offsets[stop]))
     inside = lists.first[rows] <= width
@@ -319,7 +319,7 @@ def dense(lists: Lists, value: Value, start: int, stop: int, width: int) -> tupl
 
 
 def staged(gain: Floats, cost: Floats) -> Stage:
-    """All ranks from the first on."""
+    """Return a stage with all ranks."""
     rank = np.arange(1.0, gain.shape[1] + 1.0)
     return Stage(rank, gain, cost, np.cumsum(gain, axis=1), np.cumsum(cost, axis=1))
 
@@ -360,7 +360,7 @@ class Browsed(Wrapper):
         return self.of.error(self._rows(lists))
 
     def _rows(self, lists: Lists) -> Lists:
-        """What makes a difference: documents with a gain and, where costs are known, with a cost."""
+        """Return the documents that affect the score: those with a gain and, if costs are known, all."""
         return lists if self.traits.reads_costs and lists.pool.cost is not None else lists.with_gain(self.browser.value)
 
     @property
@@ -404,7 +404,7 @@ class Seen(Discount):
 
 
 def read(browser: Browser, what: str, depth: int) -> Form:
-    """A reading as a form: by closed forms where ranks alone decide and gains are asked for."""
+    """Return a reading as a form. It is a closed form for gains of readers who depend on ranks only."""
     weights = browser.weights
     if weights is not None and what in ("EU", "ETU"):
         last = depth if weights.cutoff is None else min(depth, weights.cutoff)
@@ -417,20 +417,6 @@ def read(browser: Browser, what: str, depth: int) -> Form:
         seen = Seen(weights, beyond / float(weights.of_ranks(1)[0]))
         return Linear(Weights(seen, last), browser.value)
     return Browsed(Deterministic(Read(browser, what, depth)))
-
-
-def ranks_read(depth: float, name: str) -> int:
-    """A number of ranks that a reader is followed down."""
-    if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= MOST_RANKS:
-        raise CalipersError(f"depth={depth} of '{name}' is not a whole number from 1 to {MOST_RANKS:,}")
-    return depth
-
-
-def above_zero(value: float, name: str, parameter: str) -> float:
-    """A parameter that must be above 0."""
-    if not (value > 0 and math.isfinite(value)):
-        raise CalipersError(f"{parameter}={value:g} of '{name}' is not above 0")
-    return float(value)
 
 
 @singledispatch

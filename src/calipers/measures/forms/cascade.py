@@ -145,10 +145,11 @@ class Cascade(Form):
 
 
 def _gain_by_rank(size: Ints, plain: Ints, before: Ints, depth: Ints, weight: Floats) -> Floats:
-    """What ties give of which every reader stops at a member, from the shallowest to the deepest: rank by rank for all
-    of them, with the same operations in the same order as one by one.
+    """Return the gain of ties in which every reader stops at a member, sorted by depth.
 
-    plain: of each tie's documents those that are no members. before: ranks above it. weight: of rank i at place i.
+    All ties are computed together, rank by rank, with the same operations in the same order as one by one.
+    plain: number of documents of each tie that are not members. before: number of ranks above it. weight: weight of
+        rank i at index i.
     """
     gained, through = np.zeros(len(size)), np.ones(len(size))
     heaviest, below_others = np.abs(weight).max(), bool(before.any())
@@ -188,7 +189,7 @@ def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth
 
 
 def product_above(groups: Groups, passing: Floats) -> Floats:
-    """The product over the groups above each, in the same list."""
+    """Return for each group the product over the groups above it in the same list."""
     counts = np.bincount(groups.list, minlength=len(groups.lists))
     starts = np.cumsum(counts) - counts
     if not passing.any():
@@ -208,7 +209,7 @@ def product_above(groups: Groups, passing: Floats) -> Floats:
 
 
 def in_parts(rows: Ints, widths: Ints, cells: int = CELLS) -> list[NDArray[np.int64]]:
-    """The rows, given by ascending width, cut so that a matrix of each part stays small."""
+    """Cut rows, sorted by width, into parts that each fit into a small matrix."""
     parts = []
     end = len(rows)
     while end > 0:
@@ -220,9 +221,9 @@ def in_parts(rows: Ints, widths: Ints, cells: int = CELLS) -> list[NDArray[np.in
 
 
 def _pair_means(through: Floats, size: int, depth: int) -> Floats:
-    """[a, c]: the mean over a documents and c others of the product of x^2 of the former and x of the latter.
+    """Return the mean over a documents and c others of the product of x^2 of the former and x of the latter, [a, c].
 
-    through: x of some of the documents; that of the others is 1. For a + c up to the depth.
+    through: x of some of the documents; the others have x = 1. a + c is at most the depth.
     """
     a, c = np.arange(depth + 1)[:, None], np.arange(depth + 1)[None, :]
     mean = np.zeros((depth + 1, depth + 1))

@@ -1,4 +1,4 @@
-"""What becomes of a form where a list ends before its cutoff, and means over all cutoffs."""
+"""Forms for lists that end before the cutoff, and means over all cutoffs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ZeroIfShort(Wrapper):
 
 
 class IdealToTheEnd(BestRanking):
-    """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
+    """The score of the best ranking of the judged documents down to the cutoff, or to the end of the list."""
 
     formula = "a divisor"
 
@@ -87,7 +87,7 @@ class MeanOverCutoffs(Form):
         return np.where(shares.undefined[group], np.nan, lists.sum(lists.gains(self.of.value) * self.weights(lists)))
 
     def weights(self, lists: Lists) -> Floats:
-        """The weight of each document: the mean over the ranks that its tie spans."""
+        """Return the weight of each document: the mean over the ranks that its tie spans."""
         shares, group = self._shares_of(lists)
         base, most = shares.start[group][lists.list], shares.size[group][lists.list]
         first, last = lists.first.astype(np.int64), lists.last.astype(np.int64)
@@ -95,7 +95,7 @@ class MeanOverCutoffs(Form):
         return np.asarray(inside / (last - first + 1))
 
     def _shares_of(self, lists: Lists) -> tuple[_Shares, Ints]:
-        """The weights of all ranks, and which of them are a list's."""
+        """Return the weights of all ranks, and the index of the weights of each list."""
         population = lists.all_shuffled() if self.own else lists.pool.everything
         shares = population.once(("shares", self), lambda: self._shares(population))
         return shares, np.arange(len(lists)) if self.own else lists.query

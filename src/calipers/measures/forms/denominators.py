@@ -1,4 +1,4 @@
-"""What forms are divided by: the ideal, the number of relevant documents, the cutoff and others."""
+"""Denominators of forms: the ideal score, the number of relevant documents, the cutoff and others."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class BestRanking(Denominator, final=False):
 
 
 class Ideal(BestRanking):
-    """What the best ranking of the judged documents would get."""
+    """The score of the best ranking of the judged documents."""
 
 
 class OwnIdeal(BestRanking):
-    """What the best ranking of the documents that the list itself retrieved would get."""
+    """The score of the best ranking of the documents that the list retrieved."""
 
     of_list = True
     sorts = True
@@ -53,7 +53,7 @@ class WholeIdeal(Denominator):
 
 
 class TotalWeight(Denominator):
-    """What a document of worth 1 at every rank down to the cutoff would give."""
+    """The score of documents of gain 1 at every rank down to the cutoff."""
 
     of_cutoff = True
     formula = "sum over ranks i <= k of w_i"
@@ -101,13 +101,13 @@ class WeightedDepth(Denominator):
         return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
 
     def of_relevant(self, relevant: Ints) -> Floats:
-        """Return the divisor for queries with so many relevant documents."""
+        """Return the denominator for queries with these numbers of relevant documents."""
         square = float(self.beta) ** 2
         return np.where(relevant > 0, (self.cutoff + square * relevant) / (1.0 + square), 0.0)
 
 
 class OwnRelevant(Denominator):
-    """How many relevant documents the list itself retrieved."""
+    """The number of relevant documents that the list retrieved."""
 
     of_list = True
     formula = "relevant documents in the list"
@@ -146,7 +146,7 @@ class CUTOFF(Denominator):
 
 
 class FOUND(Denominator):
-    """How many documents the list has, down to the cutoff."""
+    """The number of documents of the list, at most the cutoff."""
 
     formula = "documents shown"
     cutoff: int | None = None

@@ -32,7 +32,7 @@ NOBODY = 1e-18  # of the readers: ranks that fewer reach make no difference
 
 
 class Readers(Record):
-    """Who looks at documents: those who come to a rank, and of them those whom no document above satisfied.
+    """Readers of lists. They reach a rank with some probability, unless a document above it satisfied them.
 
     >>> Readers(0.5).between(np.array([0, 1]), np.array([1, 3])).tolist()
     [1.0, 0.75]
@@ -42,20 +42,20 @@ class Readers(Record):
     stop: Value | None = None  # the chance that a document satisfies; None: no document does
 
     def between(self, above: Ints, last: Ints, power: int = 1) -> Floats:
-        """The sum, over the ranks below the first and down to the second, of the share of readers who go on so far.
+        """Return the sum of the shares of readers who reach the ranks from above + 1 to last.
 
-        power: of the shares that are added up.
+        power: the exponent of the shares in the sum.
         """
         step = power * math.log(self.patience)
         start = self.patience ** (power * above.astype(np.float64))
         return np.asarray(start * np.expm1(step * (last - above)) / math.expm1(step))
 
     def mean(self, above: Ints, last: Ints) -> Floats:
-        """The same, on average over these ranks; 0 where there are none."""
+        """Return the mean share of readers who reach the ranks from above + 1 to last, 0 for an empty range."""
         return np.where(last > above, self.between(above, last) / np.maximum(last - above, 1), 0.0)
 
     def stops(self, lists: Lists) -> Floats:
-        """Of each row, the chance that it satisfies a reader."""
+        """Return for each row the probability that its document satisfies a reader."""
         return np.zeros(len(lists.first)) if self.stop is None else lists.gains(self.stop)
 
     @property
@@ -82,8 +82,10 @@ class AttentionGot(Record):
 
 
 def seen(lists: Lists, readers: Readers) -> AttentionGot:
-    """What each document gets. In a tie, the ranks are as likely as each other, and j documents stand above with the
-    mean of the products of (1 - stop) over j of the others.
+    """Return the attention that each document gets.
+
+    In a tie, a document has each rank with the same probability. With j documents of the tie above it, the share of
+    readers who pass them is the mean product of (1 - stop) over j of the others.
     """
     return lists.once(("seen", readers), lambda: _seen(lists, readers))
 
@@ -94,7 +96,7 @@ def _seen(lists: Lists, readers: Readers) -> AttentionGot:
     passing = np.ones(len(groups))
     np.multiply.at(passing, groups.row_group, 1.0 - stop)
     reached = product_above(groups, passing)
-    idle = reached * readers.mean(groups.before, end)  # of a document that satisfies nobody, nor do those beside it
+    idle = reached * readers.mean(groups.before, end)  # attention if no document of the tie satisfies a reader
     row = idle[groups.row_group]
     mixed = (groups.count(stop > 0) > 0) & (groups.size > 1) & (reached > 0)
     if mixed.any():
@@ -129,14 +131,14 @@ def _seen(lists: Lists, readers: Readers) -> AttentionGot:
 
 
 def _ends(groups: Groups, end: Ints, passed: Floats) -> tuple[Ints, Floats]:
-    """Of each list: the last rank of its last group, and who comes past that."""
+    """Return for each list the last rank of its last group, and the share of readers who go on after it."""
     bottom, through = np.zeros(len(groups.lists), np.int64), np.ones(len(groups.lists))
     bottom[groups.list], through[groups.list] = end, passed  # groups go down the list: the last one stays
     return bottom, through
 
 
 def _hidden_ties(lists: Lists, groups: Groups, reached: Floats, passing: Floats) -> tuple[Floats, Ints, Ints, Ints]:
-    """The ties of unjudged documents alone: who comes to each, its first and last rank, and its list."""
+    """Return the ties of only unjudged documents: the share of readers who reach them, first and last rank, list."""
     ties = lists.all_ties
     if ties is None:
         none = np.zeros(0, np.int64)
@@ -201,7 +203,7 @@ def _fill_mixed(
 
 
 def _counted(sizes: Ints) -> Ints:
-    """0, 1, ... for each of these sizes."""
+    """Return 0, 1, ... for each of these sizes."""
     return np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
@@ -214,7 +216,7 @@ class AttentionWanted(Record):
     past: Floats  # of each query: the share of readers whom none of them satisfies, had they patience without end
 
     def of_others(self, query: Ints, others: Ints, readers: Readers) -> Floats:
-        """What each of so many documents of grade 0 should get: they are tied below all relevant ones."""
+        """Return the target of each of `others` documents of grade 0, which are tied below all relevant documents."""
         above = self.relevant[query]
         return np.asarray(self.past[query] * readers.mean(above, above + others))
 
@@ -237,7 +239,7 @@ def _wanted(pool: Pool, readers: Readers) -> AttentionWanted:
 
 
 def targets(pool: Pool, readers: Readers) -> Floats:
-    """The target of each row of a pool that holds all the documents that there are."""
+    """Return the target of each row of a pool that contains all documents."""
     target = wanted(pool, readers)
     least = target.of_others(np.arange(pool.queries), pool.size - target.relevant, readers)
     return np.where(pool.grade > 0, target.row, least[pool.query])
@@ -329,8 +331,10 @@ class ExposureSum(Form):
         return super().ideal(population)
 
     def _sorted(self, population: Population, best: bool) -> Lists:
-        """By e* / (1 - x), x being the chance of going on behind the document: of two neighbours the one with more of
-        it comes first, as e*_1 + x_1 e*_2 >= e*_2 + x_2 e*_1 then, whatever stands above and below.
+        """Return lists sorted by e* / (1 - x), where x is the probability to go on after the document.
+
+        Of two neighbours, the one with the larger value comes first in the best order: then e*_1 + x_1 e*_2 is at least
+        e*_2 + x_2 e*_1, independent of the documents above and below.
         """
         aim, least = self._targets(population)
         stop, unjudged = self.readers.stops(population.shuffled), population.size - population.judged
@@ -343,7 +347,7 @@ class ExposureSum(Form):
         return _ranked(population, order, rank, rank)
 
     def _targets(self, population: Population) -> tuple[Floats, Floats]:
-        """The targets of the judged documents of each set, and of each of its unjudged ones."""
+        """Return the targets of the judged documents of each set, and the target of its unjudged documents."""
         target, query = wanted(population.pool, self.readers), population.query
         others = population.pool.size[query] - target.relevant[query] + population.size - population.judged
         least = target.of_others(query, others, self.readers)
@@ -351,7 +355,7 @@ class ExposureSum(Form):
         return aim, least
 
     def variance(self, population: Population) -> Floats | None:
-        """Of a sum of weights of ranks times targets: as that of `Linear`."""
+        """Return the variance of a sum of weights of ranks times targets, as for `Linear`."""
         if not self._has_variance:
             return None
         (aim, least), n = self._targets(population), population.size
@@ -371,7 +375,7 @@ class ExposureSum(Form):
 
 
 def target_order(population: Population) -> Lists:
-    """The documents by grade, those of one grade tied; unjudged ones have grade 0, as those below 0 do."""
+    """Return lists sorted by grade, with ties between documents of one grade. Unjudged documents have grade 0."""
     return population.once("target order", lambda: _target_order(population))
 
 
@@ -386,6 +390,6 @@ def _target_order(population: Population) -> Lists:
 
 
 def _ranked(population: Population, order: Ints, first: Ints, last: Ints) -> Lists:
-    """The documents of each set in this order, at these ranks."""
+    """Return lists of the documents of each set in this order, at these ranks."""
     document = population.document[order]
     return Lists(population.pool, population.query, population.size, population.offsets, document, first, last)

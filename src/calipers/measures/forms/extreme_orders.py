@@ -39,23 +39,23 @@ class SearchTerm(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether it is the part itself, and not one that is nowhere smaller (or nowhere larger)."""
+        """True if the term is exact, and not an upper (or lower) bound of it."""
         ...
 
     def start(self) -> Any:
-        """What is known before the first rank."""
+        """Return the state before the first rank."""
         ...
 
     def gains(self, state: Any, rank: int) -> Floats:
-        """What a document of each kind adds at a rank from 0."""
+        """Return the gain that a document of each kind adds at a rank (from 0)."""
         ...
 
     def after(self, state: Any, kind: int) -> Any:
-        """What is known once a document of a kind stands there."""
+        """Return the state after a document of this kind."""
         ...
 
     def bound(self, state: Any, rank: int, last: int, left: Ints, best: bool) -> float:
-        """At least (at most) what documents of the kinds that are left can add at the ranks up to the last."""
+        """Return an upper (lower) bound of the gain that the remaining documents can add at the ranks up to last."""
         ...
 
 
@@ -84,7 +84,7 @@ class Satisfied:
         if not best:
             return float(steps @ now[:ranks])  # the largest of r gains is at least the r-th smallest
         most = np.cumsum(now[::-1][:ranks])
-        # Each document answers at most so many intents, and each further one adds less to an intent.
+        # Each document answers a limited number of intents, and each further document adds less to an intent.
         here = self.kinds[left > 0]
         chance, times = here.max(axis=0), np.arange(ranks)
         each = state[:, None] * chance[:, None] * (1 - chance[:, None]) ** times
@@ -107,7 +107,7 @@ class Added:
         return self.true is None
 
     def alone(self) -> Added:
-        """The part itself where there is no other: then it does not matter which rank has which weight."""
+        """Return the term if it is the only one: then the order of the weights does not matter."""
         return self if self.true is None else Added(np.sort(self.true)[::-1], self.gain)
 
     @property
@@ -158,9 +158,11 @@ class Precise:
         return float(min(one_by_one.sum(), (final / over).sum(), self._by_answers(state, found, left, over)))
 
     def _by_answers(self, state: Floats, found: Floats, left: Ints, over: Ints) -> float:
-        """With c of the documents down to a rank relevant to an intent, it adds value * c (c + 1) / 2, were ranks all
-        the same. That is convex in c: with so many answers in all, some intents have as many as there are, and one may
-        have a part of that.
+        """Return a bound from the total number of answers.
+
+        If c of the documents down to a rank are relevant to an intent, it adds at most value * c (c + 1) / 2, up to the
+        weight of the rank. This is convex in c. For a given total number of answers, the extreme gives some intents all
+        the answers they can have, and one intent a part.
         """
         answers = (found - state[:, None]).T  # [rank, intent]: at most
         total = self.value * (found.T * (found.T + 1) - state * (state + 1)) / 2
@@ -173,15 +175,15 @@ class Precise:
 
 
 def _answers(kinds: Floats, left: Ints, ranks: int) -> Ints:
-    """To how many intents the first documents can be relevant in all, those to most of them first."""
+    """Return the total number of intents that the first documents can answer, most answers first."""
     size = np.sort(np.repeat((kinds > 0).sum(axis=1), np.minimum(left, ranks)))[::-1][:ranks]
     return np.cumsum(size)
 
 
 def extreme(parts: Sequence[SearchTerm], copies: Ints, first: int, last: int, best: bool) -> tuple[float, bool]:
-    """The largest (smallest) sum of the parts over all orders of the documents at the ranks from `first` up to `last`.
+    """Return the largest (smallest) sum of the terms over all orders of the documents at ranks `first` to `last`.
 
-    copies: how many documents there are of each kind. Also whether it is reached; where not, no order passes it.
+    copies: number of documents of each kind. Also return True if an order reaches the sum; otherwise it is a bound.
 
     >>> part = Satisfied(np.ones(2), np.ones(3) / 3, np.array([[1.0, 1, 0], [1, 0, 0], [0, 1, 1]]))
     >>> extreme([part], np.array([1, 1, 1]), 0, 2, best=True)

@@ -36,14 +36,14 @@ class OverOrders(Form, final=False):
 
     @property
     def traits(self) -> Traits:
-        """What the function says about itself."""
+        """Facts that the function declares as attributes."""
         return Traits(
             can_be_negative=bool(getattr(self.function, "can_be_negative", False)),
             ignores_unjudged=bool(getattr(self.function, "ignores_unjudged", False)),
         )
 
     def untied(self, lists: Lists) -> Floats:
-        """The score of lists without ties."""
+        """Return the score of lists without ties."""
         scores: Floats = self.function(lists)
         return scores
 
@@ -54,8 +54,9 @@ class OverOrders(Form, final=False):
         return self.moments(lists)[2]
 
     def moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
-        """Over the orders that the ties of each list allow: the mean, the standard deviation, and the standard
-        error of the mean, which is 0 where all orders were tried.
+        """Return mean, standard deviation and standard error of the mean over the orders of the ties of each list.
+
+        The standard error is 0 if all orders were tried.
         """
         return lists.once(("moments", self), lambda: self._moments(lists))
 
@@ -76,7 +77,7 @@ class OverOrders(Form, final=False):
         return mean, spread, error
 
     def _of_orders(self, one: Lists, random: np.random.Generator) -> tuple[Floats, bool]:
-        """The scores of the orders of one list, some at a time, and whether they were drawn."""
+        """Return the scores of the orders of one list, and True if the orders were drawn at random."""
         rows = len(one.first)
         if _few_ways(one, self.orders) or rows * self.orders <= CELLS:
             ranks, drawn = _orders(one, 0, self.orders, random)
@@ -150,7 +151,7 @@ class Free(OverOrders):
 
 
 def some_lists(lists: Lists, chosen: Ints) -> Lists:
-    """These lists only."""
+    """Return only these lists."""
     counts = np.diff(lists.offsets)[chosen]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     row = np.arange(offsets[-1]) + np.repeat(lists.offsets[:-1][chosen] - offsets[:-1], counts)
@@ -173,13 +174,13 @@ def _alone(lists: Lists, i: int) -> Lists:
 
 
 def _random(one: Lists, seed: int) -> np.random.Generator:
-    """Draws that depend on the seed and on the list, not on the lists beside it."""
+    """Return a generator that depends on the seed and on the list, not on other lists of the block."""
     content = np.concatenate([one.first, one.last, one.grade]).astype(np.float64)
     return np.random.default_rng([seed, crc32(content.tobytes())])
 
 
 def _ties(one: Lists) -> tuple[Ints, Ints]:
-    """Of the ties of the one list: the place of its first row, and how many rows it has."""
+    """Return the first row and the number of rows of each tie of the only list."""
     start = np.flatnonzero(np.diff(one.first, prepend=0))
     members = np.diff(np.append(start, len(one.first)))
     tied = one.first[start] != one.last[start]
@@ -187,7 +188,7 @@ def _ties(one: Lists) -> tuple[Ints, Ints]:
 
 
 def _few_ways(one: Lists, most: int) -> bool:
-    """Whether the ties of the one list have no more orders than that."""
+    """Return True if the ties of the only list have at most this many orders."""
     ways = 1
     for start, members in zip(*_ties(one), strict=True):
         span = int(one.last[start] - one.first[start] + 1)
@@ -199,8 +200,9 @@ def _few_ways(one: Lists, most: int) -> bool:
 
 
 def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tuple[Ints, bool]:
-    """Ranks of the rows of list i, one line per order of its ties: all orders where they are at most `most`, or else
-    so many drawn ones, which the flag tells.
+    """Return ranks of the rows of list i, one line per order of its ties, and True if the orders were drawn.
+
+    All orders are returned if there are at most `most` of them, otherwise `most` drawn ones.
     """
     one = some_lists(lists, np.array([i]))
     spans = [
@@ -221,7 +223,7 @@ def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tup
 
 
 def _drawn_order(one: Lists, random: np.random.Generator) -> Ints:
-    """One order of a long list, its ties drawn all at once: a line of ranks."""
+    """Draw one order of a long list, all ties at once. Return a line of ranks."""
     start, members = _ties(one)
     span = one.last[start].astype(np.int64) - one.first[start] + 1
     rank = one.first.astype(np.int64)
@@ -235,7 +237,7 @@ def _drawn_order(one: Lists, random: np.random.Generator) -> Ints:
 
 
 def _places_by_key(span: Ints, members: Ints, random: np.random.Generator) -> Ints:
-    """Distinct places from 0 to span - 1 for the members of each tie: all places by a random key, and the first."""
+    """Draw distinct positions from 0 to span - 1 for the members of each tie, by sorting random keys."""
     tie = np.repeat(np.arange(len(span)), span)
     order = np.argsort(tie + random.random(len(tie)))
     begin = np.repeat(np.cumsum(span) - span, span)
@@ -244,7 +246,7 @@ def _places_by_key(span: Ints, members: Ints, random: np.random.Generator) -> In
 
 
 def _places_redrawn(span: Ints, members: Ints, random: np.random.Generator) -> Ints:
-    """Distinct places from 0 to span - 1 for the members of each tie, where they are few: what clashes is redrawn."""
+    """Draw distinct positions from 0 to span - 1 for few members of each tie. Clashing positions are drawn again."""
     tie = np.repeat(np.arange(len(span)), members)
     places = random.integers(span[tie])
     while True:
@@ -257,7 +259,7 @@ def _places_redrawn(span: Ints, members: Ints, random: np.random.Generator) -> I
 
 
 def drawn_places(span: int, members: int, draws: int, random: np.random.Generator) -> Ints:
-    """Distinct places from 0 to span - 1 for each member, in each draw."""
+    """Draw distinct positions from 0 to span - 1 for each member, in each draw."""
     if span <= 4 * members:
         return random.permuted(np.tile(np.arange(span), (draws, 1)), axis=1)[:, :members]
     # Redrawing what clashes treats all places alike, so the places that remain are uniform.
@@ -278,7 +280,7 @@ def _copies(lists: Lists, i: int, ranks: Ints) -> Lists:
 
 
 def lists_by_rank(pool: Pool, query: int, length: int, documents: Ints, ranks: Ints) -> Lists:
-    """One list of these documents, and so long, for each line of their ranks."""
+    """Return one list of these documents for each line of their ranks."""
     copies = len(ranks)
     by_rank = np.argsort(ranks, axis=1)
     rank = np.take_along_axis(ranks, by_rank, axis=1).ravel()

@@ -54,7 +54,7 @@ class OfGlobalGain(Wrapper):
         return pool.once(("global gain", self.gain_function, self.rel), lambda: self._collapsed(pool))
 
     def _collapsed(self, pool: Pool) -> Pool:
-        """The same documents, each graded by what it gains; documents below 0 stay so."""
+        """Return the same documents with their gains as grades. Grades below 0 stay negative."""
         subtopics = subtopics_of(pool)
         worth = subtopics.intents.gains(self.gain_function) * subtopics.probability(self.rel)[subtopics.intents.query]
         gained = np.bincount(subtopics.document, worth, len(pool.grade))
@@ -69,7 +69,7 @@ class Sharp(Blend):
         return "sorted" if any(form.exactness().ideal == "sorted" for _, form in self.parts) else "bound"
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
-        """What the parts could reach, each for itself. An order that is extreme for one may be so for all."""
+        """Return the sum of the extreme scores of the parts, and True if one order is extreme for all parts."""
         orders = [form.extreme_order(population, best) for _, form in self.parts]
         tried = [self.score(order) for order in orders]
         found = np.max(tried, axis=0) if best else np.min(tried, axis=0)

@@ -1,10 +1,10 @@
-"""How the attention that groups of documents get compares with what they should get.
+"""Forms that compare the attention that groups of documents get with the attention they should get.
 
 p  the share of each group in the attention of all documents that have a group
 q  the share that it should have: of the relevant documents, of the target exposure of what is judged, or equal shares
 
-The attention is that of `exposure`, on average over the orders of ties. p is NaN where no document with a group is
-seen, q where no document with a group is relevant: there is nothing to share.
+The attention is that of `exposure`, on average over the orders of ties. p is NaN if no document with a group is seen,
+and q is NaN if no document with a group is relevant.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Comparison = Literal["divergence", "ratio"]
 
 
 def shares(weight: Floats, of: Ints, group: Ints, lists: int, groups: int) -> Floats:
-    """[list, group]: the share of each group in the weights of the documents of each list.
+    """Return the share of each group in the weights of the documents of each list, [list, group].
 
     >>> shares(np.array([3.0, 1.0, 9.0]), np.array([0, 0, 0]), np.array([1, 0, -1]), 1, 2)
     array([[0.25, 0.75]])
@@ -40,7 +40,7 @@ def shares(weight: Floats, of: Ints, group: Ints, lists: int, groups: int) -> Fl
 
 
 def wanted_shares(pool: Pool, readers: Readers, target: Target) -> Floats:
-    """[query, group]: what share of the attention each group should have, which only what is judged decides."""
+    """Return the share of attention that each group should get, [query, group]. It depends on judged documents only."""
     return pool.once(("wanted shares", readers, target), lambda: _wanted_shares(pool, readers, target))
 
 
@@ -64,7 +64,7 @@ def groups_of(pool: Pool) -> DocumentGroups:
 
 
 def divergence_kept(got: Floats, wanted: Floats) -> Floats:
-    """1 less Jensen and Shannon's divergence, in bits.
+    """Return 1 minus the Jensen-Shannon divergence, in bits.
 
     >>> divergence_kept(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]))
     array([0., 1.])
@@ -79,9 +79,9 @@ def divergence_kept(got: Floats, wanted: Floats) -> Floats:
 
 
 def smallest_to_largest(got: Floats, wanted: Floats) -> Floats:
-    """The smallest of the ratios of what groups get to what they should get, as a share of the largest.
+    """Return the smallest ratio of what a group gets to what it should get, divided by the largest such ratio.
 
-    Of the groups that should get something; 0 where none of them gets anything.
+    Only groups that should get something count. The result is 0 if none of them gets anything.
 
     >>> smallest_to_largest(np.array([[0.5, 0.25, 0.25]]), np.array([[0.5, 0.5, 0.0]]))
     array([0.5])
@@ -127,7 +127,7 @@ class GroupExposure(Form):
         return Traits(averages_attention=True, reads_groups=True)
 
     def compared(self, got: Floats, pool: Pool, query: Ints) -> Floats:
-        """The score of these shares of attention, [list, group], for lists of these queries."""
+        """Return the score of shares of attention, [list, group], for lists of these queries."""
         return COMPARED[self.comparison](got, wanted_shares(pool, self.readers, self.target)[query])
 
     def ideal(self, population: Population) -> Floats:
@@ -142,8 +142,9 @@ class GroupExposure(Form):
         return self.compared(best, population.pool, population.query)
 
     def worst(self, population: Population) -> Floats:
-        """All attention to the group that should get least: the divergence is convex, so that it is largest at a
-        corner, and a ratio is 0 there unless there is but one group.
+        """Return the score if all attention goes to the group that should get least.
+
+        The divergence is convex, so it is largest at a corner. A ratio is 0 there unless there is only one group.
         """
         there, wanted = self._there(population)
         with np.errstate(invalid="ignore"):
@@ -152,7 +153,7 @@ class GroupExposure(Form):
         return self.compared(alone, population.pool, population.query)
 
     def _there(self, population: Population) -> tuple[NDArray[np.bool_], Floats]:
-        """[set, group]: whether it has a document; and what share it should get."""
+        """Return True for groups that have a document, [set, group], and the share that each group should get."""
         groups = groups_of(population.pool)
         lists, group = population.shuffled.list, groups.of[population.document]
         count = shares(np.ones(len(group)), lists, group, len(population.size), len(groups.names))

@@ -30,7 +30,7 @@ DIGITS = 12  # to which gains are compared: sums of the same numbers may round d
 
 
 class IntentWeights(Protocol):
-    """How much each intent counts."""
+    """The weights of intents."""
 
     def __call__(self, pool: SubtopicPool) -> Floats: ...
 
@@ -77,18 +77,18 @@ class Searched(Form, final=False):
 
     @property
     def _how_found(self) -> ComputationMethod:
-        """How extreme orders of any documents are found. A bound may turn out to be reached."""
+        """The method that finds extreme orders of any documents. A bound may turn out to be reached."""
         raise NotImplementedError
 
     def ideal(self, population: Population) -> Floats:
-        """Of the best order that there is, or where the search for it is stopped, what no order passes."""
+        """Return the score of the best order, or a bound that no order exceeds if the search for it was stopped."""
         return self._searched(population, best=True)[0]
 
     def worst(self, population: Population) -> Floats:
         return self._searched(population, best=False)[0]
 
     def _searched(self, population: Population, best: bool) -> tuple[Floats, bool]:
-        """The extreme score of each set, and whether all are reached."""
+        """Return the extreme score of each set, and True if orders reach all of them."""
         return population.once(("extreme", self, best), lambda: self._extreme(population, best))
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
@@ -137,11 +137,11 @@ class IntentAware(Searched):
         return (found if best else np.minimum(found, self.expected(population))), True
 
     def _part(self, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
-        """The form for documents of a few kinds: value of each intent, gain of [kind, intent]."""
+        """Return the term of the search for documents of a few kinds. value: per intent. gain: [kind, intent]."""
         return search_term(self.plain, ranks, value / self.over, gain, best)
 
     def _gains(self, pool: SubtopicPool) -> Floats:
-        """Of each row of the pool's `intents`: what it adds where nothing stands above it."""
+        """Return for each row of the pool's `intents` the gain that it adds without documents above it."""
         return pool.once(("gain", self.plain), lambda: gain_alone(self.plain, pool.intents))
 
     def extreme_order(self, population: Population, best: bool) -> Lists:
@@ -185,7 +185,7 @@ class IntentShare(Quotient):
 
 
 class GreedyIdeal(BestRanking):
-    """What the list would get that takes at each rank the document that adds most, as in ndeval."""
+    """The score of the list that takes at each rank the document that adds most, as in ndeval."""
 
     formula = "the same for the list that takes at each rank the document that adds most"
 
@@ -254,9 +254,9 @@ def _by_intent_form(form: Form) -> IntentAware:
 def _extreme_of(
     population: Population, terms: Sequence[tuple[IntentAware, Floats]], found: Floats, best: bool
 ) -> tuple[Floats, bool]:
-    """The extreme weighted sum of some forms for each set, whose weights are of [set], and whether all are reached.
+    """Return the extreme weighted sum of some forms for each set, and True if orders reach all of them.
 
-    found: a score of each set; NaN where it has none.
+    The weights are arrays, [set]. found: a score of each set, NaN if it has none.
     """
     from calipers.measures.forms.extreme_orders import NOISE, Added, extreme
 
@@ -313,7 +313,7 @@ class ByIntent:
 
 
 def subtopics_of(pool: Pool) -> SubtopicPool:
-    """The pool as one of judgments by subtopic."""
+    """Return the pool as one of judgments by subtopic, or raise an error."""
     if pool.kind != "subtopics":
         raise CalipersError("this measure needs judgments by subtopic (query subtopic document grade)")
     return cast("SubtopicPool", pool)
@@ -329,7 +329,7 @@ def _by_intent(lists: Lists) -> ByIntent:
 
 
 def by_part(lists: Lists, parts: Pool, document: Ints, starts: Ints) -> ByIntent:
-    """Each list once for each part of its query, which are starts[q] to starts[q + 1]; rows have a `document` each."""
+    """Return each list once for each part starts[q] to starts[q + 1] of its query. Rows have a `document` each."""
     pool = lists.pool
     answers = pool.once("answers", lambda: np.argsort(document, kind="stable"))  # rows of the parts, by document
     count = pool.once("answers of each", lambda: np.bincount(document, minlength=len(pool.grade)))
@@ -361,7 +361,7 @@ def by_part(lists: Lists, parts: Pool, document: Ints, starts: Ints) -> ByIntent
 
 
 def _counted(sizes: Ints) -> Ints:
-    """0, 1, ... for each size, one after the other."""
+    """Return 0, 1, ... for each size, one after the other."""
     ends = np.cumsum(sizes)
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
 
@@ -370,7 +370,7 @@ def _counted(sizes: Ints) -> Ints:
 
 
 def _sorted(population: Population, worth: Floats, least: bool) -> Lists:
-    """The documents that are worth something, by the sum of that over intents; ties by id."""
+    """Return lists of the documents with a gain, sorted by its sum over intents, ties by id."""
     pool = subtopics_of(population.pool)
     total = np.round(np.bincount(pool.document, worth, len(pool.grade)), DIGITS)[population.document]
     member = np.repeat(np.arange(len(population.size)), population.judged)
@@ -382,9 +382,9 @@ def _sorted(population: Population, worth: Floats, least: bool) -> Lists:
 
 
 def _greedy(population: Population, worth: Floats, fading: Floats, cutoff: int | None, least: bool) -> Lists:
-    """At each rank the document that adds most, or least, given those above it; ties by id. All sets together.
+    """Return lists that take at each rank the document that adds most (or least) after those above it, ties by id.
 
-    What is worth nothing stands behind them, or above them. Ranks beyond the cutoff stay empty.
+    Documents without a gain follow (or come first). Ranks below the cutoff stay empty. All sets are done together.
     """
     pool = subtopics_of(population.pool)
     seen = by_intent(population.shuffled)
@@ -416,7 +416,7 @@ def _greedy(population: Population, worth: Floats, fading: Floats, cutoff: int |
 
 
 def _first_of_largest(values: Floats, member: Ints) -> Ints:
-    """For each member, the first place of its largest value; places are grouped by member."""
+    """Return for each member the first position of its largest value. Positions are grouped by member."""
     if not len(values):
         return np.zeros(0, np.int64)
     starts = np.flatnonzero(np.diff(member, prepend=-1))
@@ -426,7 +426,7 @@ def _first_of_largest(values: Floats, member: Ints) -> Ints:
 
 
 def _in_order(population: Population, rows: Ints, member: Ints, above: Ints) -> Lists:
-    """Rankings of the sets that show these rows in this order, below so many others."""
+    """Return rankings of the sets that have these rows in this order, below `above` other documents."""
     count = np.bincount(member, minlength=len(population.size))
     rank = _counted(count) + 1 + np.repeat(above, count)
     return Lists(

@@ -37,7 +37,7 @@ class JudgedPairs(Form):
             return np.where(r * n > 0, 1.0 - wrong / (r * n), np.nan)
 
     def variance(self, population: Population) -> Floats:
-        """That of Mann and Whitney's U: r n (r + n + 1) / 12 for the r and n documents that are shuffled."""
+        """Return the variance of the Mann-Whitney U: r n (r + n + 1) / 12 for r and n shuffled documents."""
         lists = population.shuffled
         relevant = lists.grade >= self.rel
         r, n = lists.count(relevant).astype(np.float64), lists.count(~relevant).astype(np.float64)

@@ -35,13 +35,13 @@ class OverJudges(Wrapper):
 
 
 def judges_of(pool: Pool) -> JudgesPool:
-    """The pool as one of several judges."""
+    """Return the pool as one of several judges, or raise an error."""
     if pool.kind != "judges":
         raise CalipersError("this measure needs judgments of several judges (query judge document grade)")
     return cast("JudgesPool", pool)
 
 
 def by_judge(lists: Lists) -> ByIntent:
-    """Each list once for each judge of its query."""
+    """Return each list once for each judge of its query."""
     pool = judges_of(lists.pool)
     return lists.once("by judge", lambda: by_part(lists, pool.graded, pool.document, pool.starts))

@@ -92,7 +92,7 @@ class Linear(Form):
 
 
 class RelevantPrefix(Form):
-    """How many relevant documents stand in the first R ranks (or the cutoff), R being how many there are."""
+    """The number of relevant documents in the first R ranks, or up to the cutoff, for R relevant documents."""
 
     rel: float
     cutoff: int | None = None
@@ -105,7 +105,7 @@ class RelevantPrefix(Form):
         return relevant.sum(inside / (relevant.last - relevant.first + 1))
 
     def variance(self, population: Population) -> Floats:
-        """The hypergeometric variance of the relevant documents among the first ranks."""
+        """Return the hypergeometric variance of the number of relevant documents in the first ranks."""
         lists = population.shuffled
         n = population.size.astype(np.float64)
         relevant = lists.count(lists.grade >= self.rel).astype(np.float64)
@@ -126,7 +126,7 @@ class RelevantPrefix(Form):
         return self.depth_of(lists.pool.relevant(self.rel)[lists.query].astype(np.float64))
 
     def depth_of(self, relevant: Floats) -> Floats:
-        """Return how many ranks it looks at where so many documents are relevant."""
+        """Return the number of ranks that are read for these numbers of relevant documents."""
         if self.multiple is not None:
             return np.asarray(np.floor(self.multiple * relevant + 0.9))
         return relevant if self.cutoff is None else np.minimum(relevant, self.cutoff)

@@ -69,8 +69,10 @@ class Paired(Form):
         return np.maximum(alone + 2 * pairs - self.expected(population) ** 2, 0.0)
 
     def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
-        """Expected: k p^2, which takes P@i and rel_i for independent and is always too small.
-        Ideal: k, even where fewer than k documents are relevant.
+        """Return the published values.
+
+        Expected: k p^2, which takes P@i and rel_i as independent and is always too small. Ideal: k, even if fewer
+        documents are relevant.
         """
         n = population.size.astype(np.float64)
         depth = n if self.cutoff is None else np.full(len(n), float(self.cutoff))
@@ -104,7 +106,7 @@ def _(form: Paired) -> float:
 
 
 def _precision(relevant: Lists) -> Floats:
-    """The precision at each of the relevant documents, none of them tied."""
+    """Return the precision at each relevant document of lists without ties."""
     place = np.arange(1, len(relevant.first) + 1) - relevant.offsets[:-1][relevant.list]
     return np.asarray(place / relevant.first)
 
@@ -119,7 +121,7 @@ def _falling_ratios(relevant: Floats, n: Floats) -> list[Floats]:
 
 
 def tie_precision(before: Numbers, size: Numbers, relevant: Floats, above: Floats, cutoff: int | None) -> Floats:
-    """What a tie of `size` documents after `before` others adds to the sum of precisions, down to the cutoff."""
+    """Return what a tie of `size` documents after `before` others adds to the sum of precisions, down to the cutoff."""
     end = before + size
     if cutoff is not None:
         end = np.minimum(end, cutoff)

@@ -39,7 +39,7 @@ class PairForm(Form, final=False):
 
 
 class NumberOfPairs(PairForm):
-    """How many preferences count, or how many of them are fulfilled."""
+    """The number of preferences, or of fulfilled preferences."""
 
     fulfilled: bool = False
 
@@ -94,12 +94,12 @@ class ShareByJudge(PairForm):
 
 
 class AsManyNonRelevant(PairForm):
-    """The mean over judges of the share of their preferences that are fulfilled, as if they had seen as many documents
-    that are not relevant as relevant ones: of more of those, only the first ones of the list count; in the place of
-    those that lack, documents that the list does not retrieve.
+    """The mean over judges of the share of fulfilled preferences, for as many non-relevant as relevant documents.
 
-    as_printed: what trec_eval prints, which also counts each pair of two documents that are not relevant where there
-    are too many of these, and where only retrieved documents count takes the number of relevant ones from all.
+    If a judge saw more non-relevant documents than relevant ones, only the first ones of the list count. If a judge saw
+    fewer, documents that the list does not retrieve are added.
+    as_printed: the values that trec_eval prints. It also counts each pair of two non-relevant documents if there are
+        too many of them, and takes the number of relevant documents from all documents if only retrieved ones count.
     """
 
     as_printed: bool = False
@@ -135,7 +135,7 @@ def _ratio(one: Floats, other: Floats) -> Floats:
 
 
 def preferences_of(pool: Pool) -> PreferencePool:
-    """The pool as one of preferences, of judges who do not contradict themselves."""
+    """Return the pool as one of preferences, or raise an error. Judges must not contradict themselves."""
     from calipers.collection.preferences import preferences_of as checked
 
     return checked(pool)
@@ -146,7 +146,7 @@ def preferences_of(pool: Pool) -> PreferencePool:
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Of each list and judge of its query, by how many documents of a pair are retrieved: [cell, 0 to 2]."""
+    """Counts per list and judge (a cell), and per number of retrieved documents of a pair: [cell, 0 to 2]."""
 
     fulfilled: Floats
     possible: Floats
@@ -154,12 +154,12 @@ class Counts:
     lists: int
 
     def by_list(self, values: Floats) -> Floats:
-        """The sum over the judges of each list."""
+        """Return the sum over the judges of each list."""
         return np.bincount(self.list, values, self.lists).astype(np.float64, copy=False)
 
 
 class KeptDocuments(Record):
-    """Which documents of a judge count, for each list: their chances, and those to be kept below a tied document."""
+    """The documents of a judge that count, for each list: their probabilities, and those kept below a tied document."""
 
     start: Any  # of each list's levels
     chance: Any
@@ -167,7 +167,7 @@ class KeptDocuments(Record):
 
 
 def pair_counts(lists: Lists, kept: KeptDocuments | None = None) -> Counts:
-    """How many preferences there are, and are fulfilled."""
+    """Count the preferences and the fulfilled preferences."""
     return lists.once("pairs", lambda: _counts(lists, None)) if kept is None else _counts(lists, kept)
 
 
@@ -207,7 +207,7 @@ class PairChunk:
 
 
 def _chunks(lists: Lists, offsets: Ints, one: Ints, other: Ints) -> Iterator[PairChunk]:
-    """The pairs of each list's query, many lists at a time: query q has the pairs offsets[q] to offsets[q + 1]."""
+    """Yield the pairs of each list's query, many lists at a time. Query q has pairs offsets[q] to offsets[q + 1]."""
     pool = lists.pool
     rank, base = _ranks(lists)
     number = np.diff(offsets)[lists.query]
@@ -225,7 +225,7 @@ def _chunks(lists: Lists, offsets: Ints, one: Ints, other: Ints) -> Iterator[Pai
 
 
 def _ranks(lists: Lists) -> tuple[Ints, Ints]:
-    """For each list the first rank that each judged document of its query could have, and where those start."""
+    """Return for each list the first possible rank of each judged document of its query, and the offsets of lists."""
     return lists.once("ranks of all", lambda: _all_ranks(lists))
 
 
@@ -238,7 +238,7 @@ def _all_ranks(lists: Lists) -> tuple[Ints, Ints]:
 
 
 def _seen(one: Ints, other: Ints) -> Ints:
-    """How many of two documents are retrieved."""
+    """Return how many of two documents are retrieved."""
     return (one < NEVER).astype(np.int64) + (other < NEVER)
 
 
@@ -274,7 +274,7 @@ def _all_documents(pool: PreferencePool) -> Documents:
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Of each cell, a list and a judge of its query: how many documents the judge saw, and how many are retrieved."""
+    """The number of documents per list and judge (a cell) that the judge saw, and of those that are retrieved."""
 
     relevant: Floats
     relevant_found: Floats
@@ -340,7 +340,7 @@ def _lowest(levels: Pool) -> Floats:
 
 
 def _first_ones(lists: Lists, levels: Levels, limit: Ints) -> KeptDocuments:
-    """Of documents that are not relevant, only so many of each cell, the first ones."""
+    """Keep only the first `limit` documents that are not relevant of each cell."""
     chance, below_tied = np.ones(len(levels.row)), np.full(len(levels.row), 0.5)
     rows = np.flatnonzero(levels.dropped & (limit[levels.cell] < NEVER))
     rows = rows[np.lexsort((levels.row[rows], levels.first[rows], levels.cell[rows]))]
@@ -364,7 +364,7 @@ def _first_ones(lists: Lists, levels: Levels, limit: Ints) -> KeptDocuments:
 
 
 def _level_rows(pool: PreferencePool) -> tuple[Ints, Ints]:
-    """The row of the levels of each pair's documents, for the judge whose pair it is."""
+    """Return the row of the level of each document of a pair, for the judge of the pair."""
     return pool.once("levels of pairs", lambda: _all_level_rows(pool))
 
 

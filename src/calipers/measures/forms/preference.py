@@ -1,4 +1,4 @@
-"""How often a relevant document stands above the non-relevant ones: judged documents only."""
+"""Forms of pairs of a relevant and a non-relevant judged document."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BinaryPreference(Form):
         return "sum over relevant documents in the top k of 1 - min(non-relevant above, R) / min(N, R)"
 
     def _of_untied(self, top: Lists) -> Floats:
-        """Every non-relevant document above counts, no order has to be averaged over."""
+        """Return the preferences of lists without ties, where every non-relevant document above counts."""
         relevant = top.grade >= self.rel
         other = np.concatenate([[0], np.cumsum((top.grade >= min(self.rel, 0)) & ~relevant)])
         member = top.list[relevant]
@@ -88,7 +88,7 @@ class BinaryPreference(Form):
         return pool.relevant(self.rel), other
 
     def _cut_preference(self, before: Ints, size: Ints, above: Ints, other: Ints, r: Ints, n: Ints) -> Floats:
-        """The mean over a relevant document's places in a tie that the cutoff cuts; beyond it counts nothing."""
+        """Return the mean over the positions of a relevant document in a tie across the cutoff. Those below count 0."""
         assert self.cutoff is not None
         total = np.zeros(len(before))
         for j in range(int((self.cutoff - before).max(initial=0))):
@@ -105,7 +105,7 @@ def _preference(above: Ints, r: Ints, n: Ints) -> Floats:
 
 
 def _mean_preference(above: Ints, other: Ints, r: Ints, n: Ints) -> Floats:
-    """The mean of `_preference` over above, above + 1, ..., above + other."""
+    """Return the mean of `_preference` over above, above + 1, ..., above + other."""
     low = np.minimum(above, r)
     rising = np.clip(r - above, 0, other)  # steps before the minimum with R stops growing
     total = low * (other + 1) + rising * (rising + 1) / 2.0 + (other - rising) * np.where(above < r, r - above, 0)

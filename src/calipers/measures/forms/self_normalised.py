@@ -43,7 +43,7 @@ class SelfNormalisedGain(Form):
         return lists.once(("moments", self), lambda: self._averaged(lists))
 
     def _averaged(self, lists: Lists) -> tuple[Floats, Floats]:
-        """The mean over what straddling ties may show, and its standard error: 0 unless compositions were drawn."""
+        """Return the mean over the possible top k, and its standard error. It is 0 unless compositions were drawn."""
         top = lists.top(self.weight.cutoff)
         value = top.gains(self.value)
         gaining = top.where(value > 0)
@@ -113,15 +113,16 @@ class SelfNormalisedGain(Form):
         return float((worst[best > 0] / best[best > 0]).min())
 
     def _weight_by_value(self, lists: Lists, value: Floats) -> Floats:
-        """The weight that each row would have in its list sorted by value."""
+        """Return the weight that each row has if its list is sorted by value."""
         order = np.lexsort((-value, lists.list))
         rank = np.empty(len(value), np.int64)
         rank[order] = np.arange(len(value)) - lists.offsets[:-1][lists.list] + 1
         return self.weight.mean(rank, rank)
 
     def _mean(self, fixed: Floats, actual: float, members: Floats, start: int, end: int) -> tuple[float, float]:
-        """The mean for one list, and its standard error: `fixed` values surely shown, `members` in a tie of ranks
-        start to end.
+        """Return the mean for one list, and its standard error.
+
+        fixed: values that are always shown. members: values in a tie of the ranks start to end.
         """
         assert self.weight.cutoff is not None
         shown, size = self.weight.cutoff - start + 1, end - start + 1
@@ -140,8 +141,9 @@ class SelfNormalisedGain(Form):
 
 
 def _compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple[Floats, Ints, bool]:
-    """All the ways to draw from kinds of documents: their chances, and how many of each kind are drawn. Of too many
-    ways some are taken at random, which the flag tells.
+    """Return all ways to draw from kinds of documents: their probabilities, and the number of each kind.
+
+    If there are too many ways, some are drawn at random, and the last result is True.
     """
     log_ways = np.zeros(1)
     composition = np.zeros((1, 0), np.int64)
@@ -176,10 +178,10 @@ def _drawn_compositions(available: Sequence[int], worthless: int, drawn: int) ->
 
 
 class SelfNormalisedPrecision(Form):
-    """SP@k over the number of relevant documents in the top k; undefined where there is none.
+    """SP@k over the number of relevant documents in the top k, undefined without relevant documents there.
 
-    Of a tie that straddles k, a hypergeometric number of relevant documents is shown; given it, the sum of
-    precisions is that of a smaller tie. Orders that show no relevant document count 0 where others show some.
+    A tie across k shows a hypergeometric number of relevant documents. Given this number, the sum of precisions is that
+    of a smaller tie. Orders that show no relevant document count 0 if other orders show some.
     """
 
     rel: float

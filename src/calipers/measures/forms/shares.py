@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Denominator(FinalRecord, final=False):
-    """What a form is divided by; may depend on the query, never on the order of the list."""
+    """A denominator of a form. It may depend on the query, but never on the order of the list."""
 
     of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
     sorts: ClassVar[bool] = False  # whether that is all it reads of a list, from `Lists.to_sort`
@@ -29,7 +29,7 @@ class Denominator(FinalRecord, final=False):
 
     @property
     def within_reach(self) -> bool:
-        """Whether it reads no more of a list than the form does that it divides."""
+        """True if it reads no more of a list than the form that it divides."""
         return self.of_cutoff or self.of_query
 
     @property
@@ -68,7 +68,7 @@ class Quotient(Wrapper, final=False):
         return self.of.exactness(population)
 
     def _divisor(self, lists: Lists) -> Floats:
-        """What the score of each list is divided by; NaN where that is nothing."""
+        """Return the denominator of each list, NaN if it is 0."""
         by = np.asarray(self.by(self.of, lists), dtype=np.float64)
         return np.where(by > 0, by, np.nan)
 
