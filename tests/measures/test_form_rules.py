@@ -57,7 +57,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         UNKNOWN_FUNCTION: {"GivenDenominator"},
         "no proof was written; the search decides": {
             "EstimatedIdeal", "EstimatedRelevant", "FOUND", "GeometricTotal", "GreedyIdeal", "IdealToTheEnd",
-            "OwnRelevant",
+            "OwnRelevant", "WholeIdeal",
         },
     },
     reader: {
@@ -73,6 +73,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         "the form inside is asked": WRAPPERS,
     },
     best_lists: {
+        "its ranks go on below the cutoff, where no row is shown": {"WholeIdeal"},
         "no score of a ranking": {
             "CUTOFF", "EstimatedIdeal", "EstimatedRelevant", "FOUND", "GeometricTotal", "GivenDenominator",
             "OwnRelevant", "PrefixDepth", "RELEVANT", "Smaller", "TotalValue", "TotalWeight", "WeightedDepth",
@@ -112,7 +113,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     growth_of: {
         "no closed form is known; few gradings are all tried": {
             "EstimatedIdeal", "EstimatedRelevant", "GeometricTotal", "GivenDenominator", "GreedyIdeal",
-            "IdealToTheEnd", "OwnIdeal", "OwnRelevant", "PrefixDepth", "TotalValue",
+            "IdealToTheEnd", "OwnIdeal", "OwnRelevant", "PrefixDepth", "TotalValue", "WholeIdeal",
         },
     },
     grade_increments: {

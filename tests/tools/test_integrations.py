@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import csv
+import inspect
 import pickle
 import sys
 from importlib import import_module
@@ -364,3 +365,10 @@ def test_nothing_heavy_is_imported_with_the_package() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_keywords_are_the_scoring_options() -> None:
+    from calipers.evaluation.options import ScoringOptions
+    from calipers.tools.keywords import ScoringKeywords
+
+    assert [*ScoringKeywords.__annotations__] == [*inspect.signature(ScoringOptions.__init__).parameters][1:]

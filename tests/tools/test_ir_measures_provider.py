@@ -202,7 +202,7 @@ def test_names_that_nobody_knows(require: Any) -> None:
         library.parse_measure("Nope@10")
     with pytest.raises(ValueError, match="Nope"):
         library.parse_trec_measure("Nope@10")
-    with pytest.raises(CalipersError, match="unknown policy 'tie'"):
+    with pytest.raises(CalipersError, match="unknown option 'tie'"):
         bridge.named("AP[tie=worst]")
     assert library.parse_trec_measure("ndcg_cut_10") == [library.nDCG @ 10]
     assert library.parse_trec_measure("nDCG@10") == [library.nDCG @ 10]

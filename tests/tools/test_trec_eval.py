@@ -315,7 +315,7 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["-m", "P.x", "qrels", "run"], 2, "parameter 'x' of 'P' is not a number"),
         (["-m", "iprec_at_recall.inf", "qrels", "run"], 2, "parameter 'inf' of 'iprec_at_recall' is not a number"),
         (["-m", "ndcg.3", "qrels", "run"], 2, "not of the form grade=gain"),
-        (["-m", "utility.1,2", "qrels", "run"], 2, "four weights"),
+        (["-m", "utility.1,2", "qrels", "run"], 2, "is not a list of 4 numbers"),
         (["-R", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-T", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-R", "prefs", "-m", "prefs", "qrels", "run"], 2, "expected 5 fields"),

@@ -1,4 +1,4 @@
-"""Where `calipers evaluate` computes: here, or on Spark."""
+"""Engines of `calipers evaluate`: this machine, or Spark."""
 
 from __future__ import annotations
 
@@ -28,40 +28,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """Where scores are computed."""
+    """Engine that computes scores, and its address."""
 
     name: str = "local"
     master: str | None = None
 
 
-# How to read files in ways that only the local engine knows.
+# Options for reading files that only the local engine has.
 LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rollup", "rollup_by", "query_ids")
 
 engine_options = option_group(
     "engine", Engine,
     click.option("--engine", "name", type=click.Choice(("local", "spark")), default="local", show_default=True,
-                 help="Where to compute: here, or on Spark, for what one machine does not hold."),
-    click.option("--master", metavar="URL", help="Spark's, as local[2], spark://host:7077 or yarn."),
+                 help="Compute on this machine, or on Spark for data that does not fit on one machine."),
+    click.option("--master", metavar="URL", help="Address of Spark, such as local[2], spark://host:7077 or yarn."),
 )  # fmt: skip
 
 
 def evaluate_on_spark(
     inputs: Inputs, shown: ScoreTables, intents: str | None, lists: ListPolicies, engine: Engine, output: Output
 ) -> None:
-    """The table of the local engine. Only means and counts come to the driver, unless every query is asked for."""
+    """Print the table that the local engine would print. Without -q, only means and counts come to the driver."""
     from calipers.conventions import convention
     from calipers.extras import load
 
     if shown.query_groups or shown.query_weights:
-        raise CalipersError("--engine spark computes no groups and no weighted means: write scores by query (-q) first")
+        raise CalipersError(
+            "--engine spark computes no groups and no weighted means. Write scores per query (-q) first"
+        )
     if shown.marks or shown.plot:
         what = "--plot" if shown.plot else "--baseline" if shown.baseline else "--test"
-        raise CalipersError(f"{what} is not for --engine spark: it needs all scores in one place")
+        raise CalipersError(f"{what} does not work with --engine spark, because it needs all scores in one place")
     if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
-        raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} is not for --engine spark")
+        raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} does not work with --engine spark")
     for option, file in (("costs", lists.costs), ("document-groups", lists.document_groups)):
         if file is not None:
-            raise CalipersError(f"--{option} is not for --engine spark", file=file)
+            raise CalipersError(f"--{option} does not work with --engine spark", file=file)
     for path in (inputs.judgments, *inputs.systems):
         if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
             what = "standard input" if path == "-" else f"the pipe {path}"
@@ -74,7 +76,7 @@ def evaluate_on_spark(
     subtopics = inputs.judgments_format(wanted.values()) == "subtopics"
     ties = lists.ties or convention(lists.like).ties
     probabilities = _probabilities(intents, subtopics)
-    session = spark.session(engine.master, {"spark.log.level": "OFF"})  # what goes wrong is said once, by us
+    session = spark.session(engine.master, {"spark.log.level": "OFF"})  # we report errors ourselves
     known = spark.read_judgments(session, inputs.judgments, format=_format(inputs.judgments_as), subtopics=subtopics)
     runs = spark.read_runs(session, _files(inputs.systems), format=_format(inputs.systems_as), ordered=ties == "input")
     observed = {name: spark_sql().Observation() for name in ("runs", "judged")}
@@ -99,7 +101,7 @@ def evaluate_on_spark(
 
 
 def _format(given: str | None) -> str | None:
-    """What --judgments-as or --systems-as means to the Spark engine."""
+    """Return the format that the Spark engine reads for a value of --judgments-as or --systems-as."""
     if given in (None, "subtopics"):
         return None
     if given not in ("qrels", "run", "parquet"):
@@ -108,7 +110,7 @@ def _format(given: str | None) -> str | None:
 
 
 def _files(systems: Sequence[str]) -> list[str]:
-    """Globs and directories as elsewhere; a directory of Parquet files is one table, and addresses are Spark's own."""
+    """Return the files of globs and directories. A directory of Parquet files is one table; URLs are left to Spark."""
     from pathlib import Path
 
     from calipers.collection.run_names import named_files
@@ -118,7 +120,7 @@ def _files(systems: Sequence[str]) -> list[str]:
         whole = "://" in system or (Path(system).is_dir() and any(Path(system).glob("*.parquet")))
         named = [(None, system)] if whole else named_files(system)
         if given := [name for name, _ in named if name]:
-            raise CalipersError(f"the Spark engine names systems by their files: leave out '{given[0]}='")
+            raise CalipersError(f"the Spark engine names systems after their files: leave out '{given[0]}='")
         found += [file for _, file in named]
     return found
 
@@ -129,12 +131,12 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
     if path is None:
         return None
     if not subtopics:
-        raise CalipersError("--intents is for measures of diversity, as ERR-IA@20", file=path)
+        raise CalipersError("--intents needs a measure of diversity, such as ERR-IA@20", file=path)
     return read_probabilities(path)
 
 
 def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
-    """What the local engine refuses once it has all scores."""
+    """Refuse what the local engine refuses after scoring."""
     from calipers.evaluation.scoring import refuse_flat
     from calipers.results.scores import Reason
     from calipers.spark.evaluation import largest_pool
@@ -150,7 +152,9 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: An
 def _dropped(observed: dict[str, Any]) -> list[str]:
     rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}
     dropped = rows["runs"] - rows["judged"]
-    return [f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored"] if dropped else []
+    return (
+        [f"{dropped:,} of {rows['runs']:,} rows belong to queries without judgments and are ignored"] if dropped else []
+    )
 
 
 def _note_undefined(summary: Summary, scores: Any) -> None:

@@ -11,11 +11,11 @@ from calipers.cli.options import FILE, OUTPUT, max_unpacked_option, note, show
 @grouped_command("rank")
 @click.argument("model", metavar="MODEL", type=FILE)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
-@click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
+@click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix, for files with many zeros.")
 @max_unpacked_option
-@click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
+@click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write to this file instead of the screen.")
 def command(model: str, files: tuple[str, ...], sparse: bool, max_unpacked: int | None, output: str | None) -> None:
-    """Score the documents of LETOR (SVMlight) files with a trained model: one number per line, in the files' order.
+    """Score the documents of LETOR (SVMlight) files with a trained model. Prints one number per line.
 
     \b
     calipers rank model.cal S5 -o scores.txt
@@ -31,4 +31,4 @@ def command(model: str, files: tuple[str, ...], sparse: bool, max_unpacked: int 
         show(score_lines(scores))
         return
     write_score_lines(scores, output)
-    note(f"wrote {len(scores)} scores to {output}")
+    note(f"wrote {len(scores):,} scores to {output}")

@@ -35,7 +35,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 
 @dataclass(frozen=True)
 class TrainingFiles:
-    """The files to learn from, and what of them is taken."""
+    """Training and validation files, and how to read them."""
 
     train_files: tuple[str, ...]
     valid_files: tuple[str, ...]
@@ -45,7 +45,7 @@ class TrainingFiles:
     seed: int
 
     def open(self) -> tuple[LetorData, LetorData | None]:
-        """Training and validation data."""
+        """Return the training and the validation data."""
         from calipers.rankers import read_letor_data, sampled_queries
 
         read = partial(read_letor_data, sparse=self.sparse, max_unpacked=self.max_unpacked)
@@ -58,7 +58,7 @@ class TrainingFiles:
 
 @dataclass(frozen=True)
 class RankerSettings:
-    """Of the ranker."""
+    """Settings of the ranker."""
 
     metric: str
     like: Any
@@ -67,6 +67,7 @@ class RankerSettings:
     normalize: str
 
     def make(self, name: str, seed: int) -> Ranker:
+        """Return the ranker with these settings."""
         from calipers.rankers import ranker
 
         machine = ranker(name, self.preset)
@@ -80,28 +81,30 @@ class RankerSettings:
 @option_group("data", TrainingFiles)
 @option_group("settings", RankerSettings)
 @click.option("--train", "train_files", multiple=True, required=True, metavar="FILE", type=FILE,
-              help="Training data; repeated.")  # fmt: skip
+              help="File with training data. May be repeated.")  # fmt: skip
 @click.option("--valid", "valid_files", multiple=True, metavar="FILE", type=FILE,
-              help="Validation data; repeated.")  # fmt: skip
+              help="File with validation data. May be repeated.")  # fmt: skip
 @click.option(
     "--metric", default="nDCG(gain=exp)@10", show_default=True, metavar="MEASURE",
-    help="The measure that is optimised, or that decides on validation data.",
+    help="Measure to optimise, or to choose by on validation data.",
 )  # fmt: skip
 @like_option
 @click.option(
     "--preset", type=LibraryChoice("calipers.rankers.presets:PRESETS"), default="quick", show_default=True,
-    help="Settings: quick ones, or those of the papers.",
+    help="Quick settings, or the settings of the papers.",
 )  # fmt: skip
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; repeated.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the ranker. May be repeated."
+)
 @click.option(
     "--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none", show_default=True,
-    help="query: every feature from 0 to 1 inside each query, here and when ranking.",
+    help="query: scale every feature to 0 .. 1 inside each query, in training and in ranking.",
 )  # fmt: skip
-@click.option("--queries", type=WholeNumber(1), help="Train on so many queries, drawn at random.")
-@click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
+@click.option("--queries", type=WholeNumber(1), help="Train on this number of queries, drawn at random.")
+@click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix, for files with many zeros.")
 @seed_option
 @max_unpacked_option
-@click.option("-o", "--output", required=True, metavar="FILE", type=OUTPUT, help="Where the model goes.")
+@click.option("-o", "--output", required=True, metavar="FILE", type=OUTPUT, help="File for the model.")
 def command(ranker: str, data: TrainingFiles, settings: RankerSettings, output: str) -> None:
     """Train a ranker on LETOR (SVMlight) files and write it to a file.
 
@@ -112,8 +115,8 @@ def command(ranker: str, data: TrainingFiles, settings: RankerSettings, output: 
       ranknet listnet                      extra neural (PyTorch)
       adarank rankboost coordinateascent   need nothing more
 
-    adarank and coordinateascent optimise --metric, whatever measure it is, under the conventions of --like; the others
-    stop, or choose their settings, by it where there is validation data.
+    adarank and coordinateascent optimise --metric, which can be any measure, under the conventions of --like. The other
+    rankers use it on validation data, to stop training or to choose settings.
 
     \b
     calipers train lambdamart --train S1 --train S2 --train S3 --valid S4 -o model.cal
@@ -122,7 +125,7 @@ def command(ranker: str, data: TrainingFiles, settings: RankerSettings, output: 
     """
     machine = settings.make(ranker, data.seed)
     if machine.tune and not data.valid_files:
-        note(f"without --valid nothing can be tuned: {', '.join(machine.tune)} stays at its default")
+        note(f"without --valid nothing can be tuned: {', '.join(machine.tune)} keeps its default")
         machine.set_params(tune=None)
     machine.goal  # noqa: B018  # a wrong measure is found before the files are read
     train, valid = data.open()
@@ -150,7 +153,7 @@ def command(ranker: str, data: TrainingFiles, settings: RankerSettings, output: 
 
 
 def _parameter(machine: Ranker, text: str) -> tuple[str, Any]:
-    """A parameter and its value, of the kind that its default has."""
+    """Return a parameter and its value. The value has the type of the default."""
     key, equals, written = text.partition("=")
     known = machine.get_params()
     if not equals or key not in known or key in ("metric", "like", "tune", "normalize", "seed"):
@@ -164,5 +167,5 @@ def _parameter(machine: Ranker, text: str) -> tuple[str, Any]:
             return key, tuple(int(part) for part in written.split(",") if part)
         return key, (float if isinstance(default, float) else int)(written)
     except ValueError:
-        kind = "whole numbers, as 10,10" if isinstance(default, tuple) else f"a number like {default}"
+        kind = "whole numbers, such as 10,10" if isinstance(default, tuple) else f"a number like {default}"
         raise CalipersError(f"--set '{text}': expected {kind}") from None

@@ -1,7 +1,7 @@
-"""What other tools do where definitions leave a choice: conventions, as values.
+"""Conventions of other tools: the choices that they make where the definition of a measure leaves one.
 
-A convention only fills what the user leaves open. An argument that is given wins over it, and so does a parameter
-that a measure's name gives; a measure that comes as an object is taken as it is.
+A convention fills only what the user leaves open. An argument or a parameter in the name of a measure overrides it. A
+measure that is given as an object is not changed.
 """
 
 from calipers.conventions.built_in import CONVENTIONS, PLAIN, TOOLS, convention

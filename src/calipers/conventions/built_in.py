@@ -1,8 +1,8 @@
-"""The conventions that come with the package.
+"""Conventions that come with the package.
 
-*Observed* ones are what a tool does when it is run, or what its source says; *stated* ones, such as `letor4:stated`,
-are what Busa-Fekete et al. (2012) say of it. The two differ: the LETOR scripts do not discount as that paper has it,
-and the one of LETOR 3.0 does not spare short lists.
+*Observed* conventions follow the output or the source of a tool. *Stated* conventions, such as `letor4:stated`, follow
+the description of the tool in Busa-Fekete et al. (2012). The two differ: the LETOR scripts use another discount than
+the paper says, and the script of LETOR 3.0 counts 0 for short lists.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from calipers.errors import UnknownName, suggestion
 
 PLAIN = Convention("calipers", "ties averaged over all their orders")
 
-# The tools of learning to rank are given lists with a label each: they know no other document, and no other query.
+# Tools of learning to rank get lists with one label per document. They know no other documents and no other queries.
 _OF_LISTS: dict[str, Any] = {"edition": "observed", "ideal": "list", "missing": "skip", "ties": "input"}
 _PERL: dict[str, Any] = {**_OF_LISTS, "gain": "exp", "discount": "jk2"}
 _STATED: dict[str, Any] = {"edition": "stated", "gain": "exp", "ideal": "list", "missing": "skip", "ties": "input"}
@@ -238,7 +238,7 @@ _RECOMMENDERS = (
         measures=("nDCG",),
     ),
 )
-# Benchmarks of embedding models, which score by pytrec_eval and average over the queries that a run answers.
+# Benchmarks of embedding models. They score with pytrec_eval and average over the queries that a run answers.
 _BENCHMARK: dict[str, Any] = {
     "edition": "observed", "ties": "docid", "precision": "single", "whole_grades": True, "missing": "skip",
     "measures": ("nDCG", "AP", "Recall", "P"),
@@ -252,7 +252,7 @@ _BENCHMARKS = (
     ),
     Convention("mteb", "MTEB: pytrec_eval over the queries that a run answers", **_BENCHMARK),
 )
-# Of judgments of other kinds, or of gains of their own: no audit compares them unasked.
+# Tools for other kinds of judgments or with gains of their own. An audit compares them only on request.
 _SPECIAL = (
     Convention(
         "ndeval",
@@ -313,12 +313,12 @@ CONVENTIONS = {
 }
 TOOLS = tuple(
     profile.name for profile in (*_OBSERVED, *_SEARCH, *_RECOMMENDERS)
-)  # what an audit compares where nobody says what
+)  # tools that an audit compares by default
 _OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-learn": "sklearn"}
 
 
 def convention(like: str | Convention | None) -> Convention:
-    """The convention of this name, or of this TOML file; without one, our own.
+    """Return the convention of this name or of this TOML file. None stands for our own convention.
 
     >>> convention("letor4").discount, convention("letor4:stated").discount
     ('jk2', 'log2')

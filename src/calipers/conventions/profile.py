@@ -1,4 +1,4 @@
-"""A convention: one tool's choices, as data."""
+"""A convention: the choices of one tool, as data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from calipers.measures.registry import Measure
     from calipers.native.columns import Precision
 
-Policy = float | str  # what something undefined counts: a number, or skip
+Policy = float | str  # the value of an undefined score: a number, or skip
 
-BY_GAIN = ("DCG", "nDCG", "SDCG", "SN-DCG")  # measures that a gain and a discount of a tool are meant for
+BY_GAIN = ("DCG", "nDCG", "SDCG", "SN-DCG")  # measures that take the gain and the discount of a tool
 BY_IDEAL = ("nDCG", "AP")
 IDEALS = ("pool", "list", "whole", "k")
-BY_CUTOFF = ("nDCG", "P")  # measures for which a list shorter than k is a case of its own
+BY_CUTOFF = ("nDCG", "P")  # measures that treat lists shorter than k in a special way
 CHOICES = {
     "discount": "log2, jk2 (or another base), zipf or none",
     "short": "pad, n or zero",
@@ -43,7 +43,7 @@ NO_TABLES = attrgetter(
 
 
 class WrongChoice(CalipersError):
-    """A value that a convention cannot have."""
+    """Error about a value that a convention cannot have."""
 
     def __init__(self, key: str, message: str) -> None:
         super().__init__(message)
@@ -52,15 +52,15 @@ class WrongChoice(CalipersError):
 
 @dataclass(frozen=True)
 class LabelRange:
-    """The labels that a tool can read."""
+    """Labels that a tool can read."""
 
     lowest: float | None = None
     highest: float | None = None
     whole: bool = False
-    binary: tuple[str, ...] = ()  # measures that take 0 and 1 only
+    binary: tuple[str, ...] = ()  # measures that read only the labels 0 and 1
 
     def of(self, measure: str | None) -> LabelRange:
-        """Those for one measure."""
+        """Return the labels that one measure of the tool can read."""
         return LabelRange(0, 1, True) if measure in self.binary else self
 
     def __str__(self) -> str:
@@ -74,20 +74,22 @@ class LabelRange:
 
 @dataclass(frozen=True)
 class Convention:
-    """One tool's choices.
+    """Choices of one tool.
 
-    gain, discount: of DCG and nDCG: `exp`, `linear` or a table {grade: gain}; `log2`, `jk2` ...
-    empty: what a query without a relevant document counts. missing: what one that the run lacks counts. A number or
-        `skip`.
-    short: what becomes of a list of n < k documents: it goes on with nothing (`pad`), k is n for it (`n`), or it
-        counts 0 (`zero`). One word, or one for each of nDCG and P.
-    ties, precision: as in `evaluate`: by default scores are compared in `double` precision.
-    rel: the lowest grade that is relevant. norm: what AP@k divides by.
+    gain: gain of DCG and nDCG: `exp`, `linear` or a table {grade: gain}.
+    discount: discount of DCG and nDCG, such as `log2` or `jk2`.
+    empty: score of a query without a relevant document: a number or `skip`.
+    missing: score of a query that the run lacks: a number or `skip`.
+    short: rule for a list of n < k documents: the missing ranks hold nothing (`pad`), k becomes n (`n`), or the score
+        is 0 (`zero`). One word, or one word each for nDCG and P.
+    ties, precision: as in `evaluate`.
+    rel: the lowest grade that is relevant.
+    norm: divisor of AP@k.
     ideal: the documents of nDCG's ideal ranking: the k best judged ones (`pool`), the k best retrieved ones (`list`),
         all judged ones without a cutoff (`whole`), or k documents of gain 1 (`k`). R of AP counts judged documents, or
         with `list` retrieved ones.
-    averaged: `cutoffs` where nDCG without a cutoff is the mean over all cutoffs.
-    max_grade: of ERR, where it is not the largest of the judgments.
+    averaged: `cutoffs` if nDCG without a cutoff is the mean over all cutoffs.
+    max_grade: largest grade of ERR; by default the largest grade in the judgments.
 
     >>> Convention("ours", gain="exp", empty=1.0).defaults("nDCG", {"cutoff": 10})
     {'gain': 'exp'}
@@ -108,11 +110,13 @@ class Convention:
     norm: str = "R"
     averaged: str = "no"
     max_grade: float | None = None
-    whole_grades: bool = False  # grades lose their fraction
-    drops_query: bool = False  # a document with the id of its query is left out of its list
+    whole_grades: bool = False  # fractions of grades are cut off
+    drops_query: bool = False  # a document that has the id of its query is left out
     labels: LabelRange = LabelRange()
-    measures: tuple[str, ...] | None = None  # that the tool has; None where that is no question
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones, of all measures; `RBP.p`: of one
+    measures: tuple[str, ...] | None = None  # measures that the tool has; None: any measure
+    parameters: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # further parameters of all measures, or of one (`RBP.p`)
 
     def __post_init__(self) -> None:
         for key, value, wrong in (
@@ -136,17 +140,22 @@ class Convention:
                 raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
 
     def __hash__(self) -> int:
-        """Of all but what may be a table: most variants of one tool are told apart."""
+        """Return a hash of all fields that cannot be tables."""
         return hash(NO_TABLES(self))
 
     def with_(self, **changes: Any) -> Convention:
+        """Return the convention with other values for some fields."""
         return replace(self, **changes)
 
     def short_for(self, measure: str) -> str:
+        """Return the rule for short lists that holds for one measure."""
         return self.short if isinstance(self.short, str) else self.short.get(measure, "pad")
 
     def defaults(self, measure: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """What the convention says of parameters that a measure's name leaves open, where it departs from our own."""
+        """Return the parameters that the convention sets for a measure, as far as they differ from our defaults.
+
+        given: parameters in the name of the measure.
+        """
         said: dict[str, Any] = {key: value for key, value in self.parameters.items() if "." not in key}
         start = f"{measure}."
         of_this = {key.removeprefix(start): value for key, value in self.parameters.items() if key.startswith(start)}
@@ -167,14 +176,14 @@ class Convention:
         return {key: value for key, value in said.items() if value != _OWN.get(key, _NOTHING)} | of_this
 
     def judgments(self, judgments: Judgments) -> Judgments:
-        """The judgments as the tool reads them."""
+        """Return the judgments as the tool reads them."""
         if not self.whole_grades or (pool := judgments.pool.of_whole_grades()) is judgments.pool:
             return judgments
         pool.name_queries(judgments.queries)
         return replace(judgments, pool=pool)
 
     def runs(self, runs: Sequence[Run]) -> Sequence[Run]:
-        """The runs as the tool reads them."""
+        """Return the runs as the tool reads them."""
         if not self.drops_query:
             return runs
         from calipers.collection.runs import without_query
@@ -182,7 +191,7 @@ class Convention:
         return [without_query(run) for run in runs]
 
     def refusal(self, judgments: Judgments, measures: Iterable[Measure]) -> str | None:
-        """Why the tool cannot read these judgments, or None."""
+        """Return the reason why the tool cannot read these judgments, or None."""
         grade = judgments.pool.grade
         for labels, of in {self.labels.of(base(measure)): base(measure) for measure in measures}.items():
             strange = np.zeros(len(grade), bool)
@@ -207,19 +216,19 @@ class Convention:
             raise CalipersError(reason, file=judgments.name)
 
     def offers(self, measure: Measure) -> bool:
-        """Whether the tool has this measure at all."""
+        """Return True if the tool has this measure."""
         return self.measures is None or base(measure) in self.measures
 
 
 def base(measure: Measure) -> str:
-    """The name of a measure, or of the one that it is made from."""
+    """Return the name of a measure. For a normalised measure, return the name of the measure inside."""
     while (of := measure.parameters.get("of")) is not None:
         measure = of
     return measure.name
 
 
 _NOTHING = object()
-# What our measures say where nobody says anything.
+# Defaults of our measures.
 _OWN = {
     "gain": "linear",
     "discount": "log2",
@@ -256,7 +265,7 @@ def _are_rules(value: Any) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value of somebody's convention as messages show it."""
+    """Return a value as messages show it, shortened if it is long."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):

@@ -1,7 +1,7 @@
-"""Conventions of one's own, from a TOML file.
+"""Conventions of users, read from a TOML file.
 
 name = "ours"
-based_on = "letor4"          # another convention, whose choices hold where the file says nothing
+based_on = "letor4"          # its choices hold for keys that the file does not set
 gain = { 1 = 1, 2 = 5 }      # or "exp", "linear"
 short = "pad"                # or [short] with nDCG = "zero", P = "n"
 empty = "skip"
@@ -30,7 +30,7 @@ _SWITCHES = ("whole_grades", "drops_query")
 
 
 def read_convention(source: str | Path, *, known: Mapping[str, Convention] | None = None) -> Convention:
-    """The convention that a TOML file describes."""
+    """Return the convention that a TOML file describes."""
     import tomllib
 
     if known is None:
@@ -41,7 +41,7 @@ def read_convention(source: str | Path, *, known: Mapping[str, Convention] | Non
         with FileErrors(source):
             file = Path(regular(source))
             if file.stat().st_size > MOST_BYTES:
-                raise CalipersError(f"a convention of more than {MOST_BYTES:,} bytes")
+                raise CalipersError(f"a file of more than {MOST_BYTES:,} bytes is not read as a convention")
             text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise CalipersError("is not text in UTF-8, as TOML must be", file=str(source)) from None
@@ -54,7 +54,9 @@ def read_convention(source: str | Path, *, known: Mapping[str, Convention] | Non
     except RecursionError:
         raise CalipersError("no TOML: nested too deeply", file=str(source)) from None
     except (ValueError, OverflowError):
-        raise CalipersError("no TOML: a number has too many digits, or a date is none", file=str(source)) from None
+        raise CalipersError(
+            "no TOML: a number has too many digits, or a date does not exist", file=str(source)
+        ) from None
     return _made(found, text, str(source), known)
 
 
@@ -132,7 +134,7 @@ def _is_finite(value: float) -> bool:
 
 
 def _line_of(key: str, text: str) -> int | None:
-    """The line that sets a key, or opens its table."""
+    """Return the number of the line that sets a key or opens its table."""
     quoted = rf"[\"']?{re.escape(key)}[\"']?"
     pattern = re.compile(rf"(?:^|[{{,])\s*{quoted}\s*[=.]|^\s*\[\s*{quoted}\s*[\].]")
     for number, line in enumerate(text.splitlines(), start=1):

@@ -1,4 +1,4 @@
-"""What the callbacks share: one figure for labels and scores in groups."""
+"""Mean score of labels and scores in groups. The callbacks for other libraries use it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import ArrayRun
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Policies, evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.results.tables import as_number
+from calipers.tools.keywords import ScoringKeywords
 
 
 class GroupScore:
-    """A measure under a convention, as a function of scores; judgments are made once for each set of data."""
+    """A measure with scoring options, as a function of scores. The judgments of each data set are made once."""
 
-    def __init__(self, measure: str | Measure, policies: Policies) -> None:
-        like = policies.get("like")
+    def __init__(self, measure: str | Measure, options: ScoringKeywords) -> None:
+        like = options.get("like")
         self.like = None if like is None else convention(like)
         named = parse_all(measure, convention(like).defaults)
         if len(named) != 1:
             raise CalipersError(f"'{measure}' names {counted(len(named), 'measure')}; expected one")
         self.name, self.measure = named[0]
-        self.policies: Policies = {**policies, "like": self.like}
+        self.options: ScoringKeywords = {**options, "like": self.like}
         self._known: WeakKeyDictionary[Any, Judgments] = WeakKeyDictionary()
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the judgments, which are made again: scikit-learn sends scorers to other processes."""
+        """Return the state without judgments, because scikit-learn sends scorers to other processes."""
         return {**vars(self), "_known": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -41,21 +42,21 @@ class GroupScore:
 
     @property
     def label(self) -> str:
-        """A name that survives in logs: no blanks, and no colons, which end a name there."""
+        """Name for logs, without blanks and colons."""
         name = self.name if self.like is None else f"{self.name}, like {self.like.name}"
         return name.replace(":", "=").replace(", ", ",").replace(" ", "_")
 
     def of(self, judgments: Judgments, scores: Any) -> float:
-        """The mean over the queries that count."""
+        """Return the mean score over the queries that count."""
         run = ArrayRun(np.asarray(scores, np.float64).ravel())
-        found = evaluate(judgments, run, self.measure, warn=False, **self.policies)
+        found = evaluate(judgments, run, self.measure, warn=False, **self.options)
         value = as_number(found.mean().rows[0][1])
         if math.isnan(value):
             raise CalipersError(f"{self.name} is undefined for every query of this data")
         return value
 
     def known(self, data: Any, labels: Any, groups: Any) -> Judgments:
-        """The judgments of a set of data that comes back at every iteration."""
+        """Return the judgments of a data set. They are made at the first iteration and kept."""
         found = self._known.get(data)
         if found is None:
             if groups is None or not len(groups):

@@ -1,4 +1,4 @@
-"""Scores that are infinite, which other tools take: documents that a filter puts last often have -inf."""
+"""Infinite scores. Other tools accept them, and filters often give -inf to documents that they put last."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from calipers.errors import CalipersError
 
 Found = TypeVar("Found")
-LARGEST = sys.float_info.max  # stands for what is infinite: ranks are the same
+LARGEST = sys.float_info.max  # replaces infinity, which keeps the ranks
 
 
 def with_infinite_scores(score: Callable[[Any], Found], run: Mapping[str, Any]) -> Found:
-    """What is made of a run, of which infinite scores are replaced where they are refused.
+    """Call a function with a run. If it refuses infinite scores, replace them and call it again.
 
     >>> def largest(run):
     ...     if math.inf in run["q"].values():

@@ -2,14 +2,13 @@
 
     import calipers.tools.ir_measures                                     # registers the provider `calipers`
 
-    ir_measures.calc_aggregate([nDCG @ 10, AP(rel=2)], qrels, run)        # worked out here
-    ir_measures.parse_measure("V2(nDCG@10)")                              # so are names that only we know
+    ir_measures.calc_aggregate([nDCG @ 10, AP(rel=2)], qrels, run)        # computed here
+    ir_measures.parse_measure("V2(nDCG@10)")                              # also names that only Calipers knows
     pyterrier.Experiment(systems, topics, qrels, eval_metrics=["nDCG@10", "GAP", "AP[ties=average]"])
 
-Measures of theirs keep their meaning: ties by document id and scores in single precision as in trec_eval 9, through
-which most of them go there. Measures of ours break ties in the same way unless another rule is asked for, so that all
-measures in one row of a table see the same ranking. `python -m calipers.tools.ir_measures` is their command line with
-this provider in it.
+Measures of ir_measures keep their meaning: ties are broken by document id and scores are compared in single precision,
+as in trec_eval 9. Measures of Calipers break ties in the same way by default, so that all measures in a table see the
+same ranking. `python -m calipers.tools.ir_measures` is the command line of ir_measures with this provider.
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ import numpy as np
 
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Policies, evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.results.scores import AVERAGES
 from calipers.tools.infinite_scores import with_infinite_scores
+from calipers.tools.keywords import ScoringKeywords
 
 NAME = "calipers"
 RULES = "trec_eval-9"
@@ -38,14 +38,14 @@ RULES = "trec_eval-9"
 _SUFFIX = re.compile(r"(.*)\[([^\[\]]*)\]\s*", re.DOTALL)
 
 
-def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
-    """Return a measure that ir_measures computes by asking us. The policies are those of `evaluate`.
+def measure(measure: str | Measure, **options: Unpack[ScoringKeywords]) -> Any:
+    """Return a measure for ir_measures that Calipers computes. The options are those of `evaluate`.
 
-    Without `like` or `ties`, ties are broken as for the measures of ir_measures: as in trec_eval 9. A query that we
-    skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
+    By default, ties are broken as in trec_eval 9. A query that Calipers skips (for example, V2 of a query without
+    relevant documents) is NaN in ir_measures and left out of the mean.
     """
     library = _library()
-    like = policies.get("like")
+    like = options.get("like")
     rules = convention(like)
     named = parse_all(measure, rules.defaults)
     if len(named) != 1:
@@ -54,13 +54,13 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     base: Any = library.measures.Measure
     aggregate: Any = library.measures.base.Agg
     said = [rules.name] if like is not None else []
-    said += [f"{key}={value}" for key, value in policies.items() if key != "like" and value is not None]
+    said += [f"{key}={value}" for key, value in options.items() if key != "like" and value is not None]
     theirs = convention(RULES)
-    ranked: Policies = {} if like is not None else {"ties": theirs.ties, "precision": theirs.precision}
-    used: Policies = {**ranked, **policies}
+    ranked: ScoringKeywords = {} if like is not None else {"ties": theirs.ties, "precision": theirs.precision}
+    used: ScoringKeywords = {**ranked, **options}
 
-    class Average(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
-        """What stands for all queries for which the measure is defined: a mean, a geometric mean, or a sum."""
+    class Average(aggregate):  # type: ignore[misc]  # the base class is known only if ir_measures is installed
+        """Mean, geometric mean or sum over the queries for which the measure is defined."""
 
         def __init__(self) -> None:
             self.values: list[float] = []
@@ -86,8 +86,9 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            lenient: Policies = {**used, "unmatched": "warn"}
-            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **lenient), lists)
+            scores = with_infinite_scores(
+                lambda run: evaluate(known, run, ours, unmatched="warn", warn=False, **used), lists
+            )
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 
@@ -95,13 +96,13 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             return Average()
 
         def __matmul__(self, cutoff: Any) -> Any:
-            return _again(ours @ cutoff, policies)
+            return _again(ours @ cutoff, options)
 
         def __repr__(self) -> str:
             return str(self.NAME)
 
         def __reduce__(self) -> Any:
-            return _again, (ours, policies)
+            return _again, (ours, options)
 
     return CalipersMeasure()
 
@@ -110,12 +111,12 @@ def _library() -> Any:
     return load("ir_measures", package="ir-measures", what="metrics of ir-measures")
 
 
-def _again(ours: Measure, policies: Policies) -> Any:
-    return measure(ours, **policies)
+def _again(ours: Measure, options: ScoringKeywords) -> Any:
+    return measure(ours, **options)
 
 
 def _nested(frame: Any, value: str) -> dict[str, dict[str, float]]:
-    """{query: {document: value}}, in the order of the rows."""
+    """Return {query: {document: value}} in the order of the rows."""
     found: dict[str, dict[str, float]] = {}
     columns = (frame[column].tolist() for column in ("query_id", "doc_id", value))
     for query, document, number in zip(*columns, strict=True):
@@ -127,20 +128,20 @@ def _nested(frame: Any, value: str) -> dict[str, dict[str, float]]:
 
 
 def named(text: str) -> Any:
-    """A measure of ours by its name, with policies in brackets: GAP, V2(nDCG@10), AP[ties=worst], nDCG@10[yahoo].
+    """Return a measure by its name, with options in brackets: GAP, V2(nDCG@10), AP[ties=worst], nDCG@10[yahoo].
 
-    A word alone is the tool whose conventions hold.
+    A single word in brackets is the tool whose conventions hold.
     """
     match = _SUFFIX.fullmatch(text)
-    policies: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for part in match[2].split(",") if match else ():
         key, equals, value = part.strip().partition("=")
         key, value = (key.strip(), value.strip()) if equals else ("like", key.strip())
-        if key not in Policies.__annotations__:
-            known = ", ".join(Policies.__annotations__)
-            raise CalipersError(f"unknown policy '{key}' of '{text}'; expected one of {known}")
-        policies[key] = _value(value)
-    return measure(match[1].strip() if match else text, **cast("Policies", policies))
+        if key not in ScoringKeywords.__annotations__:
+            known = ", ".join(ScoringKeywords.__annotations__)
+            raise CalipersError(f"unknown option '{key}' of '{text}'; expected one of {known}")
+        options[key] = _value(value)
+    return measure(match[1].strip() if match else text, **cast("ScoringKeywords", options))
 
 
 def _value(text: str) -> Any:
@@ -153,7 +154,7 @@ def _value(text: str) -> Any:
 
 
 def _also(parse: Callable[[str], Any], otherwise: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A parser of theirs that takes other names too."""
+    """Return a parser of ir_measures that also accepts other names."""
 
     def parse_either(measure: Any) -> Any:
         try:
@@ -171,7 +172,7 @@ def _also(parse: Callable[[str], Any], otherwise: Callable[[str], Any]) -> Calla
 
 # -- the provider --------------------------------------------------------------------------------------
 
-# How each measure of theirs is called here.
+# Our name for each measure of ir_measures.
 _PLAIN = {
     "P": "P", "RR": "RR", "Rprec": "RPrec", "AP": "AP", "nDCG": "nDCG", "R": "Recall", "Bpref": "bpref",
     "NumRet": "NumRet", "NumQ": "NumQ", "NumRel": "NumRel", "SetAP": "SetAP", "SetF": "SetF", "SetP": "SetP",
@@ -183,14 +184,14 @@ _OF_SUBTOPICS = {
     "ERR_IA": "ERR-IA", "nERR_IA": "nERR-IA", "alpha_DCG": "alpha-DCG", "alpha_nDCG": "alpha-nDCG", "NRBP": "NRBP",
     "nNRBP": "nNRBP", "AP_IA": "AP-IA", "P_IA": "P-IA", "StRecall": "StRecall",
 }  # fmt: skip
-_LEAVING_OUT = ("Accuracy",)  # measures of which undefined queries count in no mean
-_PERFECT = ("ERR_IA", "alpha_DCG")  # which ndeval prints as a share of what perfect documents would give
-GDEVAL_GRADE = 4  # the largest that gdeval knows
-CWL_RANKS = 1000  # to which cwl_eval fills up lists
+_LEAVING_OUT = ("Accuracy",)  # measures that leave undefined queries out of the mean
+_PERFECT = ("ERR_IA", "alpha_DCG")  # ndeval divides them by the score of perfect documents
+GDEVAL_GRADE = 4  # the largest grade that gdeval knows
+CWL_RANKS = 1000  # cwl_eval extends lists to this length
 
 
 def translated(theirs: Any) -> Measure | None:
-    """Our measure for one of theirs; None where there is none that means the same."""
+    """Return our measure for a measure of ir_measures, or None if no measure of ours has the same meaning."""
     name, given = theirs.NAME, dict(theirs.params)
     if (name not in _PLAIN and name not in _OF_SUBTOPICS) or given.get("min_rel", 0) < 0:
         return None
@@ -231,7 +232,7 @@ def _provider(library: Any) -> Any:
     evaluators: Any = library.providers.Evaluator
 
     class CalipersProvider(base):  # type: ignore[misc]  # the base class is untyped
-        """Works out all measures that mean the same here."""
+        """Provider of all measures that have the same meaning in Calipers."""
 
         NAME = NAME
 
@@ -249,7 +250,9 @@ def _provider(library: Any) -> Any:
     class CalipersEvaluator(evaluators):  # type: ignore[misc]  # the base class is untyped
         def __init__(self, measures: list[Any], qrels: Any) -> None:
             rows = [*library.util.QrelsConverter(qrels).as_namedtuple_iter()]
-            named = qrels if isinstance(qrels, Mapping) else (row.query_id for row in rows)  # some may have no row
+            named = (
+                qrels if isinstance(qrels, Mapping) else (row.query_id for row in rows)
+            )  # some queries may have no row
             super().__init__(measures, list(dict.fromkeys(named)))
             own = [measure for measure in measures if hasattr(measure, "runtime_impl")]
             self.own = library.runtime.evaluator(own, rows) if own else None
@@ -264,7 +267,7 @@ def _provider(library: Any) -> Any:
                     yield library.Metric(query_id=query, measure=measure, value=value)
 
         def iter_calc(self, run: Any) -> Iterator[Any]:
-            """Without the queries that a measure leaves out there."""
+            """Yield all scores except those of queries that a measure leaves out."""
             for metric in super().iter_calc(run):
                 if metric.measure.NAME not in _LEAVING_OUT or not math.isnan(metric.value):
                     yield metric
@@ -273,14 +276,14 @@ def _provider(library: Any) -> Any:
 
 
 class _Part(NamedTuple):
-    """Some measures that are worked out together."""
+    """Measures that are computed together."""
 
     judged: dict[str, Any]
     theirs: list[Any]
     ours: list[Measure]
 
     def scored(self, lists: Mapping[str, Any]) -> Iterator[tuple[Any, str, float]]:
-        """Each measure on each query that has judgments and results; NaN on all others that it leaves out."""
+        """Yield the score of each measure for each query with judgments and results. Queries left out get NaN."""
         shared = {query: lists[query] for query in self.judged if lists.get(query)}
         leaves_out, graded = (test(self.theirs[0]) for test in (_leaves_out, _is_graded_rbp))
         if leaves_out:
@@ -288,14 +291,16 @@ class _Part(NamedTuple):
         if not shared:
             return
         known = {query: self.judged[query] for query in shared}
-        policies: Policies = {"like": RULES, "unmatched": "warn"}
+        options: ScoringKeywords = {"like": RULES}
         if leaves_out:
-            policies |= {"empty": "skip", "missing": "skip"}
+            options |= {"empty": "skip", "missing": "skip"}
         if graded:
-            policies["ties"] = "average"
-        scores = with_infinite_scores(lambda run: evaluate(known, run, self.ours, warn=False, **policies), shared)
+            options["ties"] = "average"
+        scores = with_infinite_scores(
+            lambda run: evaluate(known, run, self.ours, unmatched="warn", warn=False, **options), shared
+        )
         values = scores.values[:, 0]
-        if graded:  # of which ours is the share of the largest
+        if graded:  # our RBP divides grades by the largest grade
             values = values * max(0, *(grade for of_query in known.values() for grade in of_query.values()))
         for each, by_query in zip(self.theirs, values.tolist(), strict=True):
             yield from ((each, query, value) for query, value in zip(known, by_query, strict=True))
@@ -306,13 +311,14 @@ def _leaves_out(theirs: Any) -> bool:
 
 
 def _is_graded_rbp(theirs: Any) -> bool:
-    """Whether grades count as they are; trectools, which has it there, averages over ties."""
+    """Return True if grades are the gains. trectools computes this RBP for ir_measures, and averages over ties."""
     return theirs.NAME == "RBP" and theirs.params.get("rel") is None
 
 
 def _parts(measures: list[Any], rows: list[Any]) -> Iterator[_Part]:
-    """The measures by the judgments that they read, which a table of gains or a largest grade may change, and by their
-    policies.
+    """Yield groups of measures that read the same judgments and have the same options.
+
+    A table of gains or a largest grade changes the judgments that a measure reads.
     """
     by_gains: dict[Any, list[Any]] = {}
     for each in measures:
@@ -328,7 +334,7 @@ def _parts(measures: list[Any], rows: list[Any]) -> Iterator[_Part]:
                 of_query = of_query.setdefault(getattr(row, "iteration", "0"), {})
             of_query[row.doc_id] = min(table.get(row.relevance, row.relevance), largest)
         by_measure: dict[Measure, Any] = {}
-        again: list[Any] = []  # what means the same as another one
+        again: list[Any] = []  # measures with the same meaning as an earlier one
         for each in theirs:
             ours = translated(each)
             assert ours is not None
@@ -339,7 +345,7 @@ def _parts(measures: list[Any], rows: list[Any]) -> Iterator[_Part]:
 
 
 def register() -> Any:
-    """Put the provider where ir_measures looks first, and let its parsers take our names; done on import."""
+    """Register the provider as the first one, and let the parsers accept our names. Importing this module does it."""
     library = _library()
     if NAME in library.providers.registry:
         return library.providers.registry[NAME]
@@ -354,7 +360,7 @@ def register() -> Any:
     return provider
 
 
-with suppress(CalipersError):  # where it is not installed, `measure` says so
+with suppress(CalipersError):  # if ir_measures is not installed, `measure` reports it
     register()
 
 if __name__ == "__main__":

@@ -14,23 +14,23 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
 from calipers.tools.group_scores import GroupScore
+from calipers.tools.keywords import ScoringKeywords
 
 Result = tuple[str, float, bool]
 
 
 def metric(
-    measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]
+    measure: str | Measure, *, higher_is_better: bool = True, **options: Unpack[ScoringKeywords]
 ) -> Callable[[Any, Any], Result]:
-    """A measure as a `feval` of `lightgbm.train` and `lightgbm.cv`. The data must know its groups.
+    """Return a measure as a `feval` of `lightgbm.train` and `lightgbm.cv`. The data must have groups.
 
-    The policies are those of `evaluate`: `like`, `ties`, `empty`, `degenerate` ...
+    The options are those of `evaluate`: `like`, `ties`, `empty`, `degenerate` ...
     """
     load("lightgbm", package="lightgbm", what="metrics of lightgbm")
-    figure = GroupScore(measure, policies)
+    figure = GroupScore(measure, options)
 
     def feval(scores: Any, data: Any) -> Result:
         known = figure.known(data, data.get_label(), data.get_group())
@@ -40,11 +40,11 @@ def metric(
 
 
 def ranker_metric(
-    measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]
+    measure: str | Measure, *, higher_is_better: bool = True, **options: Unpack[ScoringKeywords]
 ) -> Callable[[Any, Any, Any, Any], Result]:
-    """The same as an `eval_metric` of `LGBMRanker.fit`."""
+    """Return a measure as an `eval_metric` of `LGBMRanker.fit`. The options are those of `metric`."""
     load("lightgbm", package="lightgbm", what="metrics of lightgbm")
-    figure = GroupScore(measure, policies)
+    figure = GroupScore(measure, options)
 
     def eval_metric(labels: Any, scores: Any, weight: Any, group: Any) -> Result:
         if group is None:

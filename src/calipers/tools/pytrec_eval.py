@@ -1,15 +1,15 @@
-"""pytrec_eval's face: change the import, keep the code.
+"""Drop-in replacement for pytrec_eval: change the import, keep the code.
 
     from calipers.tools.pytrec_eval import RelevanceEvaluator
 
-or, for code that imports pytrec_eval by itself, before it does so:
+For code that imports pytrec_eval itself, first run:
 
     import calipers.tools.pytrec_eval
 
     calipers.tools.pytrec_eval.install()
 
-Without more, scores are compared as float32 and all rules are those of trec_eval 9, as in pytrec_eval; `version=10`
-takes the rules and the measures of trec_eval 10.
+By default, scores are compared as float32 and all rules are those of trec_eval 9, as in pytrec_eval. `version=10`
+selects the rules and the measures of trec_eval 10.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
     "supported_nicknames",
 ]
 
-__version__ = "0.5.11"  # of pytrec_eval-terrier, whose face this is
+__version__ = "0.5.11"  # of pytrec_eval-terrier, which this module replaces
 
 _MEASURES = {9: frozenset(ALL_TREC_9), 10: frozenset(name for name, root in ROOTS.items() if root.kind == "grades")}
 _NICKNAMES = {9: NICKNAMES_9, 10: NICKNAMES}
@@ -59,9 +59,9 @@ supported_nicknames: dict[str, set[str]] = {name: set(measures) for name, measur
 
 
 class RelevanceEvaluator:
-    """Scores runs on judgments under trec_eval's measures; made once, used for any number of runs, by any thread.
+    """An evaluator for any number of runs, with the measures of trec_eval. Threads may share it.
 
-    Grades may have fractions, which count as they are. version: the trec_eval whose rules hold, 9 or 10.
+    Grades may have fractions. version: version of trec_eval whose rules hold, 9 or 10.
 
     >>> evaluator = RelevanceEvaluator({"q1": {"d1": 1, "d2": 0}}, {"map", "ndcg_cut.5,10"})
     >>> evaluator.evaluate({"q1": {"d1": 0.5, "d2": 1.5}})["q1"]["map"]
@@ -100,7 +100,7 @@ class RelevanceEvaluator:
         return type(self), self._given
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-        """{query: {measure: value}} for the queries that the run and the judgments share."""
+        """Return {query: {measure: value}} for the queries that the run and the judgments share."""
         if not scores or self.judgments is None:
             return {}
         try:
@@ -122,9 +122,9 @@ class RelevanceEvaluator:
         return DictRun(scores).retrieved(self.judgments, precision=self.rules.precision)
 
     def aggregated(self, scores: Mapping[str, Mapping[str, float]], complete: bool = False) -> dict[str, float]:
-        """{measure: one value for all queries}: sums of counts, geometric means of gm_ measures, means of the others.
+        """Return {measure: value for all queries}: sums of counts, geometric means of gm_ measures, means of others.
 
-        complete: judged queries that the run lacks count as if nothing was retrieved for them, as with trec_eval's -c.
+        complete: judged queries that the run lacks count as if nothing was retrieved for them, as with -c of trec_eval.
         """
         if complete and self.judgments is not None:
             scores = {query: scores.get(query, {}) for query in self.judgments.queries}
@@ -141,22 +141,22 @@ class RelevanceEvaluator:
         assert self.judgments is not None
         form = column.form(self.judgments)
         if form is None:
-            return np.zeros(len(lists))  # text is 0 there
+            return np.zeros(len(lists))  # pytrec_eval returns 0 for text
         values = np.nan_to_num(form.score(lists), nan=0.0)
         # The geometric mean is left to `compute_aggregated_measure`, which expects logarithms.
         return np.log(np.maximum(values, FLOOR)) if column.root.name.startswith("gm_") else values
 
 
 class RelevanceEvaluator10(RelevanceEvaluator):
-    """The same, under the rules of trec_eval 10 where nothing is said: what `install(version=10)` offers."""
+    """A RelevanceEvaluator whose default version is 10. `install(version=10)` installs it."""
 
     VERSION = 10
 
 
 def install(version: int = 9) -> ModuleType:
-    """Let `import pytrec_eval` find this module from now on, whatever is installed, under the rules of a trec_eval.
+    """Let `import pytrec_eval` find this module, even if pytrec_eval is installed.
 
-    What imported pytrec_eval before keeps what it has.
+    version: version of trec_eval whose rules hold. Modules that have imported pytrec_eval before keep it.
     """
     if version not in _RULES:
         raise ValueError(f"unsupported version {version!r} of trec_eval; expected 9 or 10")
@@ -175,7 +175,7 @@ def install(version: int = 9) -> ModuleType:
 
 
 def _columns(measures: Iterable[str], request: Request, rules: Convention, version: int) -> list[ReportedMeasure]:
-    """The columns in trec_eval's order; parameters of one measure that come apart are put together."""
+    """Return the columns in the order of trec_eval. Parameters of one measure are joined."""
     asked: dict[str, set[str]] = {}
     for name in measures:
         for root, parameters in _named(name, version):
@@ -216,7 +216,7 @@ def _judgments(judged: dict[str, Any]) -> Judgments:
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
-    """A run from its lines: query Q0 document rank score tag."""
+    """Return a run from its lines: query Q0 document rank score tag."""
     run: dict[str, dict[str, float]] = defaultdict(dict)
     for line in f_run:
         query, _, document, _, score, _ = line.strip().split()
@@ -225,7 +225,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
 
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Judgments from their lines: query iteration document grade."""
+    """Return judgments from their lines: query iteration document grade."""
     judgments: dict[str, dict[str, int]] = defaultdict(dict)
     for line in f_qrel:
         query, _, document, grade = line.strip().split()
@@ -241,7 +241,7 @@ def _put(of: dict[str, dict[str, Any]], query: str, document: str, value: Any) -
 
 
 def compute_aggregated_measure(measure: str, values: list[float]) -> float:
-    """One number for all queries: a sum of counts, the geometric mean of gm_ measures, the mean of others."""
+    """Return the value for all queries: a sum of counts, a geometric mean of gm_ measures, or a mean."""
     if measure.startswith("num_"):
         return float(np.sum(values))
     if measure.startswith("gm_"):

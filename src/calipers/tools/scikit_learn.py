@@ -1,4 +1,4 @@
-"""scikit-learn's model selection by any measure, with groups for queries.
+"""Scorers for model selection in scikit-learn. Groups are the queries.
 
 sklearn.set_config(enable_metadata_routing=True)
 scoring = calipers.tools.scikit_learn.scorer("nDCG@10")
@@ -13,26 +13,26 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
 from calipers.tools.group_scores import GroupScore
+from calipers.tools.keywords import ScoringKeywords
 
 
-def scorer(measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]) -> Any:
-    """A scorer that asks for `groups`, the query of each row, as scikit-learn routes it.
+def scorer(measure: str | Measure, *, higher_is_better: bool = True, **options: Unpack[ScoringKeywords]) -> Any:
+    """Return a scorer that requests `groups`, the query of each row, by metadata routing.
 
-    Queries may be in any order. The policies are those of `evaluate`.
+    Queries may be in any order. The options are those of `evaluate`.
     """
     metrics = load("sklearn.metrics", package="scikit-learn", what="metrics of scikit-learn")
     sklearn = load("sklearn", package="scikit-learn", what="metrics of scikit-learn")
-    score = _MeanScore(GroupScore(measure, policies))
+    score = _MeanScore(GroupScore(measure, options))
     with sklearn.config_context(enable_metadata_routing=True):
         return metrics.make_scorer(score, greater_is_better=higher_is_better).set_score_request(groups=True)
 
 
 class _MeanScore:
-    """The mean of a measure over the queries; a class, so that what holds a scorer can be pickled."""
+    """Mean of a measure over the queries. It is a class so that scorers can be pickled."""
 
     def __init__(self, figure: GroupScore) -> None:
         self.figure = figure

@@ -1,4 +1,4 @@
-"""Our rankers as estimators of scikit-learn: for its pipelines, its cross-validation and its searches.
+"""Rankers of Calipers as estimators of scikit-learn, for pipelines, cross-validation and searches.
 
     estimator = RankingEstimator(calipers.rankers.Logistic(), measure="nDCG@10")
     estimator.fit(X, y, groups=query_of_each_row)
@@ -23,10 +23,12 @@ _validation: Any = load("sklearn.utils.validation", package="scikit-learn", what
 
 
 class RankingEstimator(_base.RegressorMixin, _base.BaseEstimator):  # type: ignore[misc]  # untyped there
-    """A ranker as a regressor whose predictions are scores: the larger, the higher a document ranks.
+    """A ranker as a regressor. Its predictions are scores: documents with higher scores rank higher.
 
-    ranker: one of calipers.rankers; without it, logistic regression on relevance. measure: what `score` gives, as the
-    mean over the queries. Rows of one query have one group; without groups all rows are one query.
+    ranker: a ranker of calipers.rankers; by default logistic regression on relevance.
+    measure: the measure whose mean over the queries `score` returns.
+
+    The rows of one query have the same group. Without groups, all rows belong to one query.
 
     >>> from calipers.rankers import Logistic
     >>> estimator = RankingEstimator(Logistic(), measure="RR")
@@ -40,22 +42,22 @@ class RankingEstimator(_base.RegressorMixin, _base.BaseEstimator):  # type: igno
         self.measure = measure
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Learn to rank: a label for each row, and its query."""
+        """Train the ranker. y: the label of each row. groups: the query of each row."""
         X, y = _validation.validate_data(self, X, y, y_numeric=True, accept_sparse="csr")
         if len(y) == 1:
-            raise ValueError("1 sample: there is nothing to rank")
+            raise ValueError("1 sample: at least 2 rows are needed to learn a ranking")
         self.ranker_ = self._ranker().with_()
         self.ranker_.fit(X, y, qid=_groups(groups, len(y)))
         return self
 
     def predict(self, X: Any, groups: Any = None) -> Floats:
-        """The score of each row. groups: only where the ranker brings features to 0 .. 1 inside each query."""
+        """Return the score of each row. groups: needed only if the ranker scales features to 0 .. 1 in each query."""
         _validation.check_is_fitted(self)
         X = _validation.validate_data(self, X, reset=False, accept_sparse="csr")
         return self.ranker_.predict(X, qid=groups if groups is None else np.asarray(groups))
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """The mean of the measure over the queries."""
+        """Return the mean of the measure over the queries."""
         scores = self.predict(X, groups if self._ranker().normalize == "query" else None)
         known = Judgments.from_arrays(np.asarray(y, np.float64), qid=_groups(groups, len(scores)))
         return GroupScore(self.measure, {}).of(known, scores)

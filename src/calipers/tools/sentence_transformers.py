@@ -1,4 +1,4 @@
-"""Our measures of the retrieval of a sentence-transformers model, while it is trained or after.
+"""Evaluators that score the retrieval of a sentence-transformers model, during or after training.
 
     from calipers.tools.sentence_transformers import retrieval_evaluator
 
@@ -6,8 +6,8 @@
     evaluator(model)                                               # {'cosine_nDCG@10': ..., 'cosine_V2(nDCG@10)': ...}
     SentenceTransformerTrainer(model, evaluator=evaluator, ...)
 
-It is an InformationRetrievalEvaluator: queries and documents are encoded and compared as there, and what is found is
-scored here. Relevant documents may have grades.
+The evaluator is an InformationRetrievalEvaluator, which encodes and compares queries and documents. Calipers scores the
+documents that it finds. Relevant documents may have grades.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.evaluation import Measures, evaluate
 from calipers.extras import load
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse_all
 from calipers.results.tables import as_number
+from calipers.tools.keywords import ScoringKeywords
 
 MEASURES = "nDCG@10 RR@10 AP@100 Recall@100"
-DEPTH = 1000  # documents of each query that are scored where a measure reads whole lists
+DEPTH = 1000  # documents per query that are scored if a measure reads whole lists
 
 
 def retrieval_evaluator(
@@ -36,13 +37,15 @@ def retrieval_evaluator(
     *,
     name: str = "",
     options: Mapping[str, Any] | None = None,
-    **policies: Unpack[Policies],
+    **policies: Unpack[ScoringKeywords],
 ) -> Any:
-    """An evaluator of the shape of InformationRetrievalEvaluator that reports these measures; the first is the primary.
+    """Return an InformationRetrievalEvaluator that reports these measures. The first measure is the primary one.
 
-    queries, corpus: {id: text}. relevant_docs: {query: {document, ...}}, or {query: {document: grade}}. depth: how many
-    documents of each query are kept, without it as many as the measures read. options: what their evaluator takes
-    beside, as batch_size, query_prompt, score_functions. Policies are those of `evaluate`.
+    queries, corpus: {id: text}.
+    relevant_docs: {query: {document, ...}} or {query: {document: grade}}.
+    options: further options of InformationRetrievalEvaluator, such as batch_size, query_prompt, score_functions.
+    policies: scoring options of `evaluate`. depth: documents per query that are kept; by default as many as the
+        measures read.
     """
     base: Any = _base()
     named = parse_all(measures)
@@ -54,7 +57,7 @@ def retrieval_evaluator(
         for query, known in relevant_docs.items()
     }
 
-    class CalipersRetrievalEvaluator(base):  # type: ignore[misc]  # a class that is known only when it is installed
+    class CalipersRetrievalEvaluator(base):  # type: ignore[misc]  # the base class is known only if it is installed
         def __init__(self) -> None:
             lists = {f"{key}_at_k": [kept] for key in ("mrr", "ndcg", "accuracy", "precision_recall", "map")}
             relevant = {query: set(known) for query, known in judged.items()}
@@ -62,18 +65,18 @@ def retrieval_evaluator(
             super().__init__(dict(queries), dict(corpus), relevant, name=name, **lists, **more)
 
         def compute_metrics(self, queries_result_list: list[Any]) -> dict[str, float]:
-            """The means over the queries."""
+            """Return the means over the queries."""
             run = {
                 query: {hit["corpus_id"]: float(hit["score"]) for hit in hits}
                 for query, hits in zip(self.queries_ids, queries_result_list, strict=True)
             }
             known = {query: judged[query] for query in self.queries_ids}
-            lenient: Policies = {**policies, "unmatched": "warn"}
-            row = evaluate(known, run, [measure for _, measure in named], warn=False, **lenient).mean().rows[0]
+            asked = [measure for _, measure in named]
+            row = evaluate(known, run, asked, unmatched="warn", warn=False, **policies).mean().rows[0]
             return {typed: as_number(value) for (typed, _), value in zip(named, row[1:], strict=True)}
 
         def output_scores(self, scores: Mapping[str, float]) -> None:
-            """What is logged there, by their names, is returned here."""
+            """Log nothing: the names that would be logged are not those of these measures."""
 
         def __call__(
             self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, **more: Any
@@ -97,7 +100,7 @@ def retrieval_evaluator(
 
 
 def _append(path: Path, row: Mapping[str, float]) -> None:
-    """A line of a CSV file, with the names before the first one."""
+    """Append a line to a CSV file. A new file gets the names first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = not path.exists()
     with path.open("a", encoding="utf-8", newline="") as file:

@@ -12,20 +12,20 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
 from calipers.tools.group_scores import GroupScore
+from calipers.tools.keywords import ScoringKeywords
 
 
-def metric(measure: str | Measure, **policies: Unpack[Policies]) -> Callable[[Any, Any], tuple[str, float]]:
-    """A measure as a `custom_metric` of `xgboost.train` and `xgboost.cv`. The matrix must know its groups.
+def metric(measure: str | Measure, **options: Unpack[ScoringKeywords]) -> Callable[[Any, Any], tuple[str, float]]:
+    """Return a measure as a `custom_metric` of `xgboost.train` and `xgboost.cv`. The matrix must have groups.
 
-    XGBoost does not know that more is better: say `maximize=True` beside it. The policies are those of `evaluate`:
-    `like`, `ties`, `empty`, `degenerate` ...
+    XGBoost minimises by default: also set `maximize=True`. The options are those of `evaluate`: `like`, `ties`,
+    `empty`, `degenerate` ...
     """
     load("xgboost", package="xgboost", what="metrics of xgboost")
-    figure = GroupScore(measure, policies)
+    figure = GroupScore(measure, options)
 
     def custom_metric(scores: Any, data: Any) -> tuple[str, float]:
         ends = np.asarray(data.get_uint_info("group_ptr"), np.int64)

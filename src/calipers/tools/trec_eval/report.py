@@ -1,4 +1,4 @@
-"""trec_eval's evaluation and its output: which measures, in which order, how they are averaged and printed."""
+"""Evaluation and output of trec_eval: measures, their order, their averages and their lines."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ReportedMeasure:
         return self.measure.declaration.average == "geometric"
 
     def summary(self, values: Floats, queries: int) -> float:
-        """Return the mean over so many queries, or the sum of counts, added up in the order of the queries.
+        """Return the mean over a number of queries, or the sum of counts, added up in the order of the queries.
 
         Queries without a value count 0. Geometric means take logarithms of values.
         """
@@ -153,7 +153,7 @@ def _ascending(lists: Lists, depth: int | None) -> Lists:
 
 @dataclass(frozen=True)
 class _Run:
-    """What is printed of one run."""
+    """Everything that is needed to print the lines of one run."""
 
     judgments: Judgments
     retrieved: Retrieved
@@ -205,7 +205,7 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
 
 
 def _summary(run: _Run, column: ReportedMeasure, values: Floats) -> float:
-    """Return the value for all queries. With -c these are all judged ones, also beside -D, and -l does not count."""
+    """Return the value for all queries. With -c these are all judged queries, also with -D, and -l has no effect."""
     if not run.request.complete:
         return column.summary(values, len(values))
     if column.root.name == "num_q":

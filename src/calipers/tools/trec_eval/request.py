@@ -96,7 +96,7 @@ class Request(Record):
 
     @property
     def kind(self) -> str:
-        """Of the judgments."""
+        """Kind of the judgments."""
         return FORMATS[self.format][0]
 
     @property
@@ -135,7 +135,7 @@ class Request(Record):
                 raise Refused(message, CANNOT_BE_CALCULATED)
 
     def roots(self) -> list[tuple[Root, str]]:
-        """The measures that are asked for, in trec_eval's order, each with its parameters: the first ones given."""
+        """Return the requested measures in the order of trec_eval, with their parameters. The first parameters win."""
         asked: dict[str, str] = {}
         nicknames = NICKNAMES_9 if self.version_9 else NICKNAMES
         for typed in self.measures or ("official",):
@@ -148,7 +148,7 @@ def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str,
     if typed.partition(".")[0] in nicknames:
         return [(name, "") for name in nicknames[typed.partition(".")[0]]]
     found = split_root(typed)
-    if found is None or not typed.startswith(found[0].name):  # names are told apart by case here
+    if found is None or not typed.startswith(found[0].name):  # trec_eval distinguishes upper and lower case
         reason = refusal(typed.partition(".")[0])
         raise Refused(f"illegal measure '{typed}'" + (f": {reason}" if reason else ""), 1)
     root, text = found
@@ -156,8 +156,8 @@ def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str,
 
 
 def read_request(arguments: Sequence[str]) -> Request:
-    """The options, in trec_eval's own syntax: -qc, -M100, -M 100, --measure P.5."""
-    given = ["--version" if each == "--v" else each for each in arguments]  # which --v9, not trec_eval's, is like
+    """Return the options of a call in the syntax of trec_eval: -qc, -M100, -M 100, --measure P.5."""
+    given = ["--version" if each == "--v" else each for each in arguments]  # --v is ambiguous because we added --v9
     try:
         options, files = getopt.gnu_getopt(given, SHORT, LONG)
     except getopt.GetoptError as error:
