@@ -86,7 +86,7 @@ def test_a_normalised_model_normalises_what_it_ranks(inside: Inside, collection:
         (["foo"], "unknown ranker 'foo'; there are lambdamart"),
         (["adarank", "--set", "depth=3"], "--set 'depth=3': expected NAME=VALUE, with one of rounds, patience"),
         (["adarank", "--set", "rounds=x"], "--set 'rounds=x': expected a number like 500"),
-        (["ranknet", "--set", "hidden=a"], "--set 'hidden=a': expected whole numbers, as 10,10"),
+        (["ranknet", "--set", "hidden=a"], "--set 'hidden=a': expected whole numbers, such as 10,10"),
         (["adarank", "--metric", "nDGC@10"], "nDGC"),
         (["adarank", "--like", "letor9"], "unknown convention 'letor9'"),
         (["adarank", "--queries", "500"], "500 queries cannot be drawn from 12"),

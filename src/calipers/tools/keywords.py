@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from calipers.checks import Policy
+from calipers.choices import TieRule
 from calipers.conventions import Convention
 from calipers.native.columns import Precision
 
@@ -13,7 +14,7 @@ class ScoringKeywords(TypedDict, total=False):
     """Scoring options by name, as `evaluate` takes them. A test compares them with `ScoringOptions`."""
 
     like: str | Convention | None
-    ties: str | None
+    ties: TieRule | None
     depth: int | None
     condensed: bool
     empty: Policy | None
