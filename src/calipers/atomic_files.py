@@ -1,7 +1,7 @@
-"""Everything that is written to a file: whole or not at all, and to where the user pointed.
+"""Writing of files: a file gets its whole content, or stays as it was.
 
-A regular file gets its content by a temporary file beside it and a rename; it keeps its mode and owner. A symbolic link
-is followed. A device, a pipe or an open file (/dev/stdout) stays what it is, and is written to.
+The content of a regular file is written to a temporary file in the same folder, which is then renamed. Mode and owner
+stay the same. Symbolic links are followed. Devices, pipes and open files (/dev/stdout) are written to directly.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from calipers.errors import CalipersError
 
 __all__ = ["TEMPORARY", "check_folder", "check_output", "replacing", "write_whole"]
 
-TEMPORARY = ".calipers-"  # how the names of temporary files begin
-_MOST_LINKS = 40  # that follow each other
+TEMPORARY = ".calipers-"  # prefix of the names of temporary files
+_MOST_LINKS = 40  # symbolic links that are followed
 
 
 @contextmanager
 def replacing(output: str) -> Iterator[str]:
-    """A path to write to; what is there at the end becomes the content of `output`, unless something went wrong."""
+    """Yield a path to write to. At the end, its content becomes the content of `output`, unless an error was raised."""
     check_output(output)
     import tempfile
 
@@ -54,7 +54,7 @@ def write_whole(output: str | os.PathLike[str], content: bytes) -> None:
 
 
 def check_output(output: str) -> None:
-    """Say that nothing could be written there, before work is done for it.
+    """Raise an error if a file cannot be written. Call this before the work whose result is to be written.
 
     >>> check_output("no-such-folder/scores.csv")
     Traceback (most recent call last):
@@ -78,7 +78,7 @@ def check_output(output: str) -> None:
 
 
 def check_folder(folder: str) -> None:
-    """The same of a folder, which may have to be made."""
+    """Raise an error if files cannot be written to a folder. The folder need not exist yet."""
     place = Path(folder)
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -98,7 +98,7 @@ def _try_folder(folder: str, output: str) -> None:
 
 
 def _followed(output: str) -> tuple[str, os.stat_result | None]:
-    """Where links lead to, and what is there. Links to open files (/proc/self/fd/1) name nothing, and are left."""
+    """Return the path that symbolic links lead to, and its status. Links to open files (/proc/self/fd/1) are kept."""
     path = output
     for _ in range(_MOST_LINKS):
         path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
@@ -112,7 +112,7 @@ def _followed(output: str) -> tuple[str, os.stat_result | None]:
 
 
 def _is_written_through(target: str, status: os.stat_result | None) -> bool:
-    """Whether this is no file that could be replaced by another."""
+    """Return True for a device, a pipe or an open file, which cannot be replaced by another file."""
     if status is None or stat.S_ISDIR(status.st_mode):
         return False
     return target.startswith("/proc/") or not stat.S_ISREG(status.st_mode)
@@ -143,7 +143,7 @@ def _keep_owner_and_mode(temporary: str, before: os.stat_result | None) -> None:
 
 
 def _refused(error: OSError, output: str, temporary: str) -> CalipersError:
-    """In the name of the file that the user knows; another file that could not be read has its own name."""
+    """Return the error with the name of the output file, or of another file that could not be read."""
     other = error.filename if isinstance(error.filename, str) else None
     file = output if other is None or other == temporary or Path(other).name.startswith(TEMPORARY) else other
     return CalipersError(f"cannot be {'written' if file == output else 'used'}: {error.strerror or error}", file=file)

@@ -1,4 +1,4 @@
-"""Checks of arguments: what is unknown or out of range is refused at the call, in one wording everywhere.
+"""Checks of arguments. Unknown names and numbers out of range are refused at the call, with the same words everywhere.
 
 The library's functions and the options of the command line use the same checks. Each returns the checked value.
 """
@@ -17,8 +17,8 @@ Policy = float | Literal["skip", "error"]
 Samples = int | Literal["all"]
 Pairs = int | Literal["all"]
 SHOWN = 60  # characters of a value in an error
-LARGEST_COUNT = 10**9  # of samples, pairs, documents or whatever else is counted
-LARGEST_SEED = 2**31 - 1  # the learners that rankers are made of take no larger one
+LARGEST_COUNT = 10**9  # of samples, pairs, documents and so on
+LARGEST_SEED = 2**31 - 1  # the largest seed that all learners of rankers accept
 
 
 def check_choice(kind: str, name: Any, known: Iterable[str], other_names: Mapping[str, str] | None = None) -> str:

@@ -1,4 +1,4 @@
-"""The errors that a user sees: what is wrong, where, and what to do."""
+"""Errors that a user sees. They say what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
     "warn_user",
 ]
 
-SHOWN_NAMES = 10  # of those that exist, where none is similar
+SHOWN_NAMES = 10  # existing names that an error lists if none of them is similar
 
 
 class CalipersError(ValueError):
@@ -43,19 +43,19 @@ class CalipersError(ValueError):
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         text = f"{place}: {self.message}" if place else self.message
-        return text.encode("utf-8", "backslashreplace").decode()  # bytes of an id that are no UTF-8 can be printed too
+        return text.encode("utf-8", "backslashreplace").decode()  # ids that are not UTF-8 can be printed, too
 
 
 class CalipersWarning(UserWarning):
-    """What the command line warns of: queries that a run lacks, ties, unjudged documents, exchanged files.
+    """A warning about the input: queries that a run lacks, ties, unjudged documents, exchanged files.
 
-    One for each call, of whatever function has a command that warns; the result has it too, as `notes`. Turn it off
+    A call gives at most one warning, with all sentences. The `notes` of the result have the same sentences. Turn it off
     with `evaluate(..., warn=False)`, or for all calls with `warnings.simplefilter("ignore", CalipersWarning)`.
     """
 
 
 def warn_user(notes: Iterable[str], warn: bool = True) -> None:
-    """One CalipersWarning with all of the notes, at the line of the user's that led here; none where none is wanted."""
+    """Give one CalipersWarning with all notes, at the line of the user's code. warn: False gives no warning."""
     text = "; ".join(notes) if warn else ""
     if not text:
         return
@@ -113,12 +113,12 @@ class UnknownName(CalipersError, KeyError):
 
     @classmethod
     def among(cls, kind: str, name: object, known: Iterable[str], *, file: str | None = None) -> UnknownName:
-        """The error for a name that is not among those that are known."""
+        """Return the error for a name that is not one of the known names."""
         return cls(f"unknown {kind} '{name}'; {suggestion(str(name), known)}", file=file)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The known name that is most like one that is not, or the first few of all.
+    """Return a question with the most similar known name, or a list of the first known names.
 
     >>> suggestion("NDCG@1O", ["nDCG@10", "AP"])
     'did you mean nDCG@10?'
@@ -132,11 +132,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
         return f"did you mean {names[near[0]]}?"
     shown = ", ".join([*names.values()][:SHOWN_NAMES])
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return f"there are {shown}{more}" if names else "there are none"
+    return f"there are {shown}{more}" if names else "no name is known"
 
 
 def place_of(kind: str, name: str, known: Sequence[str]) -> int:
-    """Where a name stands among those that are known.
+    """Return the place of a name in a list of known names, or raise an error that suggests a similar name.
 
     >>> place_of("query", "q2", ("q1", "q2"))
     1
@@ -147,7 +147,9 @@ def place_of(kind: str, name: str, known: Sequence[str]) -> int:
 
 
 def chosen_measure(name: str | None, measures: Sequence[str]) -> int:
-    """Where the measure stands that a user means, in whatever case: without a name, the only one that there is.
+    """Return the place of a measure in a list of measures. Case does not matter.
+
+    name: None if there is only one measure.
 
     >>> chosen_measure(None, ("AP",)), chosen_measure("rr", ("AP", "RR"))
     (0, 1)

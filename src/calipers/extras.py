@@ -1,4 +1,4 @@
-"""Packages that only some users need: loaded where they are used, and asked for by name where they are missing."""
+"""Optional packages: they are loaded when they are used. If one is missing, the error says how to install it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from calipers.errors import CalipersError
 
 
 def load(module: str, *, what: str, extra: str | None = None, package: str | None = None) -> Any:
-    """An optional module; where it is missing, the error says how to get it: as an extra of ours, or as a package.
+    """Return an optional module. If it is missing, the error names the extra of Calipers or the package to install.
 
     >>> load("no_such_module", extra="frames", what="Parquet files")
     Traceback (most recent call last):
@@ -25,7 +25,7 @@ def load(module: str, *, what: str, extra: str | None = None, package: str | Non
 
 
 def missing(*modules: str) -> list[str]:
-    """Those of some modules that are not installed; none of them is loaded.
+    """Return the modules that are not installed. No module is loaded.
 
     >>> missing("json", "no_such_module")
     ['no_such_module']

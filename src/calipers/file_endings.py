@@ -1,4 +1,4 @@
-"""Endings of file names that stand for a format which Calipers does not write: refused, instead of something else."""
+"""Endings of file names that stand for formats. Files with the ending of a format that is not written are refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 from calipers.errors import CalipersError
 
-# What a name may end in without meaning a format (input.bm25, run.2) is not here.
+# Endings that stand for no format (input.bm25, run.2) are not in this list.
 _FOREIGN = frozenset(
     (
         "xlsx", "xls", "ods", "numbers", "docx", "doc", "odt", "rtf", "pdf", "pptx", "html", "htm", "md", "markdown",
@@ -18,7 +18,7 @@ _FOREIGN = frozenset(
 
 
 def ending_of(path: str) -> str:
-    """The last ending, in lower case and without its dot.
+    """Return the last ending of a file name, in lower case and without its dot.
 
     >>> ending_of("runs/Table.CSV"), ending_of("runs.d/table")
     ('csv', '')
@@ -27,7 +27,7 @@ def ending_of(path: str) -> str:
 
 
 def refuse_foreign(path: str, written: tuple[str, ...], hint: str) -> None:
-    """Refuse a name that ends in what stands for a format other than those that are written."""
+    """Raise an error if the ending of a file name stands for a format that is not in `written`."""
     ending = ending_of(path)
     if ending in _FOREIGN and ending not in written:
         raise CalipersError(f"cannot be written as .{ending}; {hint}", file=path)

@@ -1,8 +1,8 @@
-"""Whether network connections may be opened. All such decisions are made here.
+"""Network connections: all decisions about them are made here.
 
 Calipers itself opens none. Three libraries that it calls may: transformers fetches encoders from the Hugging Face hub,
-ir_datasets fetches judgments, and Spark speaks to a cluster if one is named. With CALIPERS_OFFLINE=1, transformers is
-told to use only what is on this machine, and calls of ir_datasets and of Spark clusters are refused.
+ir_datasets fetches judgments, and Spark speaks to a cluster if one is named. With CALIPERS_OFFLINE=1, transformers
+uses only files of this machine, and calls of ir_datasets and of Spark clusters are refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def set_offline_switches() -> None:
 
 
 def check_online(what: str, *, file: str | None = None) -> None:
-    """Refuse what cannot be done without a connection.
+    """Raise an error if connections are not allowed. what: the thing that needs a connection.
 
     >>> os.environ[VARIABLE] = "1"
     >>> check_online("Spark on yarn")

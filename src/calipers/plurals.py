@@ -8,7 +8,7 @@ __all__ = ["counted", "plural_of", "shape", "verb"]
 
 
 def counted(count: Any, noun: str, plural: str | None = None) -> str:
-    """A number and its noun: 1 pair, 2 pairs, 1 query, 0 queries.
+    """Return a number with its noun: 1 pair, 2 pairs, 1 query, 0 queries.
 
     >>> counted(1, "query"), counted(2, "query"), counted(1234, "run")
     ('1 query', '2 queries', '1,234 runs')
@@ -17,7 +17,7 @@ def counted(count: Any, noun: str, plural: str | None = None) -> str:
 
 
 def plural_of(noun: str) -> str:
-    """The plural of a noun, or of the last word of a phrase.
+    """Return the plural of a noun, or of the last word of a phrase.
 
     >>> plural_of("judged query"), plural_of("match"), plural_of("day")
     ('judged queries', 'matches', 'days')
@@ -28,7 +28,7 @@ def plural_of(noun: str) -> str:
 
 
 def shape(**counts: int) -> str:
-    """Several numbers and their nouns, as of a table.
+    """Return several numbers with their nouns, for example the shape of an array.
 
     >>> shape(measure=2, system=1, query=50)
     '2 measures x 1 system x 50 queries'
@@ -37,7 +37,7 @@ def shape(**counts: int) -> str:
 
 
 def verb(count: Any, one: str, several: str) -> str:
-    """The form of a verb that agrees with a number.
+    """Return the form of a verb that agrees with a number.
 
     >>> verb(1, "is", "are"), verb(0, "is", "are")
     ('is', 'are')

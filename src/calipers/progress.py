@@ -9,15 +9,15 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
-_shown: list[Any] = []  # the bar on the screen: one at a time
-WAIT = 1.0  # seconds before a bar appears: what is quicker needs none
+_shown: list[Any] = []  # the bar on the screen; there is at most one
+WAIT = 1.0  # seconds before a bar appears
 
 
 @contextmanager
 def progress_bar(total: int, what: str = "runs") -> Iterator[Callable[[int], None]]:
-    """A function to be told how many more are done, as `progress` of `evaluate` and others is.
+    """Yield a function to give to `evaluate` and others as `progress`. It is called with the number of finished runs.
 
-    A bar is shown for what takes longer than a second, on a terminal (standard error) or in a notebook.
+    After a second, a bar is shown on the terminal (standard error) or in the notebook.
 
     >>> with progress_bar(2) as advance:
     ...     advance(1)
@@ -53,13 +53,13 @@ def _make() -> Callable[[int, str], Any] | None:
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this. IPython on a terminal is a terminal."""
+    """Return True in a Jupyter kernel, and False in IPython on a terminal."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 
 
 class TerminalBar:
-    """Rich's bar, which goes away when it is done."""
+    """A bar of Rich that disappears at the end."""
 
     def __init__(self, total: int, what: str) -> None:
         from rich.console import Console
@@ -77,7 +77,7 @@ class TerminalBar:
 
 
 class NotebookBar:
-    """HTML's own bar: it needs no widgets, which not every notebook has."""
+    """A bar in plain HTML, which works in notebooks without widgets."""
 
     def __init__(self, total: int, what: str) -> None:
         shown: Any = import_module("IPython.display")

@@ -1,7 +1,7 @@
-"""Small immutable values: a class with named parts, compared and hashed by them.
+"""Small immutable values with named parts, compared and hashed by these parts.
 
-What a frozen dataclass is, without the code that `dataclasses` compiles for each class: with a hundred small classes
-that would be much of the time that a short command takes.
+A record is like a frozen dataclass, but `dataclasses` compiles code for each class. With about 150 small classes, that
+would take much of the time of a short command.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _Signature:
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """Parts are the annotated names of the class and of those it derives from; a value there is the default.
+    """An immutable value. Its parts are the annotated names of the class and its base classes, with defaults.
 
     >>> class Point(Record):
     ...     x: int
@@ -70,7 +70,7 @@ class Record:
         self.__dict__.update(given)
 
     def changed(self, **parts: Any) -> Self:
-        """The same with other values for these parts.
+        """Return a record with other values for some parts.
 
         >>> class Point(Record):
         ...     x: int
@@ -124,5 +124,5 @@ class FinalRecord(Record):
 
 
 def values_of(record: Record) -> tuple[Any, ...]:
-    """The values of the parts, in the order in which they are declared."""
+    """Return the values of the parts, in the order of their declaration."""
     return tuple(getattr(record, name) for name in record._names)

@@ -689,7 +689,7 @@ def test_convert(tmp_path: Path) -> None:
     assert cal.read_run(tmp_path / "run.parquet").name == "mine"
     assert cal.read_run(tmp_path / "run.parquet").to_dict() == RUN
     done = calipers("convert", tmp_path / "qrels.json", tmp_path / "qrels.txt")
-    assert "say what it holds: --as judgments or --as run" in done.stderr
+    assert "this may hold judgments or a run: add --as judgments or --as run" in done.stderr
     assert calipers("convert", tmp_path / "qrels.json", tmp_path / "qrels.txt", "--as", "judgments").returncode == 0
     assert (tmp_path / "qrels.txt").read_text() == "1 0 a 1\n1 0 b 0\n2 0 c 2\n2 0 d -1\n"
 

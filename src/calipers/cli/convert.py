@@ -23,8 +23,10 @@ from calipers.errors import CalipersError
 @option_group("reading", Reading)
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("output", metavar="OUT", type=OUTPUT)
-@click.option("--as", "what", type=click.Choice(("judgments", "run")), help="What IN holds, where it does not say.")
-@click.option("--name", help="The name of the run, instead of the one that IN has.")
+@click.option(
+    "--as", "what", type=click.Choice(("judgments", "run")), help="Content of IN, for formats that could hold either."
+)
+@click.option("--name", help="Name of the run. By default, the name in IN.")
 @columns_option
 @combine_option
 @rollup_options
@@ -34,8 +36,9 @@ from calipers.errors import CalipersError
 def command(source: str, output: str, what: str | None, name: str | None, reading: Reading) -> None:
     """Write judgments or a run in another format.
 
-    The ending of OUT says which: .parquet, .json, .jsonl, .csv, .tsv, and TREC's for .txt, .run and what is no other
-    format's; .gz, .bz2, .xz, .zst or .lz4 may follow. An ending of a format that is not written is refused.
+    The ending of OUT decides the format: .parquet, .json, .jsonl, .csv or .tsv. Other endings, such as .txt and .run,
+    stand for TREC. An ending .gz, .bz2, .xz, .zst or .lz4 may follow. Endings of formats that cannot be written, such
+    as .xlsx, are refused.
 
     \b
     calipers convert run.txt.gz run.parquet
@@ -43,7 +46,7 @@ def command(source: str, output: str, what: str | None, name: str | None, readin
     """
     from calipers.collection.writing import format_of, write_qrels, write_run
 
-    format_of(output)  # which refuses what cannot be written before anything is read
+    format_of(output)  # refuses a wrong ending before anything is read
     what = what or _holds(source, reading)
     if what == "judgments":
         write_qrels(reading.read_judgments(source), output)
@@ -55,7 +58,7 @@ def command(source: str, output: str, what: str | None, name: str | None, readin
 
 
 def _holds(source: str, reading: Reading) -> str:
-    """Judgments or a run, where the format says so."""
+    """Return "judgments" or "run" if the format holds only one of them."""
     from calipers.collection.formats import FORMATS, sniff
     from calipers.collection.ir_datasets import PREFIX
 
@@ -67,5 +70,5 @@ def _holds(source: str, reading: Reading) -> str:
         holds = "judgments" if "grade" in format.values else "run"
     found = {"judgments": "judgments", "labels": "judgments", "run": "run"}.get(holds)
     if found is None:
-        raise CalipersError("say what it holds: --as judgments or --as run", file=source)
+        raise CalipersError("this may hold judgments or a run: add --as judgments or --as run", file=source)
     return found

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScoreTables:
-    """What is shown: every query, or means, with intervals or with marks of significance; and a chart."""
+    """Options for the output: scores per query, or means with intervals or marks of significance, and a chart."""
 
     per_query: bool
     interval: float | None
@@ -40,7 +40,7 @@ class ScoreTables:
 
     @property
     def marks(self) -> bool:
-        """Whether it is a table of means whose differences from a baseline are tested."""
+        """True for a table of means with marks of significance."""
         return bool(self.baseline) or self.test is not None
 
     def check(self, format: str) -> None:
@@ -63,20 +63,26 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @inputs()
 @option_group("shown", ScoreTables)
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
-@click.option("--interval", type=LEVEL, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
+@click.option(
+    "--interval", type=LEVEL, metavar="LEVEL", help="Add confidence intervals of the means, for example 0.95."
+)
 @click.option("--interval-by", type=LibraryChoice("calipers.choices:IntervalMethod"), default="auto",
               show_default=True,
-              help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "
-                   "that would leave the measure's range.")  # fmt: skip
+              help="Student's interval, Student's on the logit scale, or the BCa bootstrap. auto is Student's, or "
+                   "logit if Student's would leave the range of the measure.")  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM", multiple=True,
-              help="Mark means that differ significantly from this system's: its name, tag, file or path; may be "
-                   "repeated.")  # fmt: skip
+              help="Mark means that differ significantly from the mean of this system (name, tag, file or path). May "
+                   "be repeated.")  # fmt: skip
 @click.option("--test", type=LibraryChoice("calipers.choices:TestName"),
-              help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
+              help="Test for the marks, with Holm's correction [default: t].")  # fmt: skip
 @plot_option("the mean of each system with its confidence interval")
 @query_groups_option
 @query_weights_option
-@click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
+@click.option(
+    "--intents",
+    metavar="FILE",
+    help="For measures of diversity: lines of query, subtopic and the probability of the subtopic.",
+)
 @history_option
 @lists
 @engine_options
@@ -191,6 +197,6 @@ def _with_intervals(scores: Scores, mean: Table, shown: ScoreTables) -> Table:
 
 
 def note_undefined(scores: Scores) -> None:
-    """How many queries have no score of their own, and what they count; and what else is to be said beside scores."""
+    """Print sentences about conventions, undefined queries and sampling."""
     for sentence in scores.remarks:
         note(sentence)

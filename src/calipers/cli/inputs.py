@@ -1,4 +1,4 @@
-"""What a command reads: judgments, systems, measures and files of scores, and how to read them."""
+"""Inputs of commands: judgments, systems, measures and files of scores, and options for reading them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How files are read: what they are, where it is not to be guessed, and what they may take, in bytes."""
+    """Options for reading files: formats, columns, encoding, and limits in bytes."""
 
     judgments_as: str | None = None
     systems_as: str | None = None
@@ -52,11 +52,11 @@ class Reading:
 
     @property
     def reading(self) -> dict[str, object]:
-        """What is said of how to read."""
+        """The reading options by name."""
         return {each.name: getattr(self, each.name) for each in fields(Reading)}
 
     def read_judgments(self, source: str, measures: Iterable[Measure] = ()) -> Judgments:
-        """Judgments as these measures need them."""
+        """Read judgments of the kind that the measures need. Prints notes about how they were read."""
         from calipers.collection.sources import read_judgments
 
         try:
@@ -76,14 +76,14 @@ class Reading:
         return replace(known, notes=())
 
     def judgments_format(self, measures: Iterable[Measure]) -> str | None:
-        """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
+        """Return the given format, or the format that the measures need if a TREC file could have several."""
         from calipers.evaluation.inputs import kind_read
 
         kind = kind_read(measures)
         return self.judgments_as or (None if kind == "grades" else kind)
 
     def read_judges(self, sources: Sequence[str]) -> dict[str, Judgments]:
-        """Judgments by the names of their files without the ending."""
+        """Read the judgments of several judges. Their names are file names without the ending."""
         from calipers.collection.run_names import files_of
         from calipers.judging.judge_table import judge_names
 
@@ -135,7 +135,7 @@ class Reading:
 
 
 def _together(columns: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str] | None:
-    """The columns that are named for both, and those for one of them, which win."""
+    """Return the columns of --columns and of the option for one side. The latter come first."""
     return {**(columns or {}), **(own or {})} or None
 
 
@@ -154,16 +154,16 @@ class Runs(Reading):
         return self.read_systems(self.systems)
 
     def name_of(self, system: str, what: str = "baseline") -> str:
-        """The name of the system that a name, path, file, stem or tag stands for: known from the first lines of files.
+        """Return the name of the system that a name, path, file, stem or tag stands for.
 
-        So that a wrong one is refused before anything is read.
+        Reads only the first lines of files, so that a wrong name is refused early.
         """
         from calipers.collection.run_names import system_meant
 
         return system_meant(system, self._runs, what)
 
     def wanted(self, *default: str) -> dict[str, Measure]:
-        """The measures by the names that were typed: to be asked for first, so that a wrong one is refused early."""
+        """Return the measures by the names that were typed. Call this first, so that a wrong name is refused early."""
         from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
         return dict(parse_all(self.measures or default or DEFAULT_MEASURES))
@@ -171,23 +171,23 @@ class Runs(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs(Runs):
-    """Judgments beside them."""
+    """Judgments, systems and measures as a user names them."""
 
     judgments: str
 
     def open(self, measures: Iterable[Measure] = ()) -> tuple[Judgments, list[Run]]:
-        """The judgments, as these measures need them, and the systems."""
+        """Return the judgments, of the kind that the measures need, and the systems."""
         if [self.judgments, *self.systems].count("-") > 1:
             raise CalipersError("only one of the inputs can be - (standard input)")
         return self.read_judgments(self.judgments, measures), self.runs()
 
     def baselines(self, named: Sequence[str]) -> tuple[str, ...]:
-        """The names of these systems. Those of files of scores are known once these are read."""
+        """Return the names of baselines. Names in files of scores are checked when the files are read."""
         return tuple(named) if not named or self.are_scores else tuple(self.name_of(each) for each in named)
 
     @property
     def are_scores(self) -> bool:
-        """Whether the inputs are files of scores rather than judgments and runs."""
+        """True if the inputs are files of scores instead of judgments and runs."""
         from calipers.results.score_files import is_score_table
 
         said = self.judgments_as or self.columns or self.judgments_columns
@@ -237,7 +237,7 @@ class ScoreFiles:
     strict: bool = False
 
     def open(self) -> Scores:
-        """The scores; what not all of the files have is left out, and counted."""
+        """Read the scores. Systems and queries that are not in all files are left out and counted."""
         from calipers.results.score_files import read_scores
 
         names = [name for each in self.measures for name in each.split()]

@@ -42,7 +42,7 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in old
 
 
 class OutputFile(FileName):
-    """Where something is written: refused before any work where that cannot be."""
+    """A file to write to. It is checked before any work is done."""
 
     name = "output"
 
@@ -60,7 +60,7 @@ class OutputFile(FileName):
 
 
 class OutputFolder(FileName):
-    """Where several files are written."""
+    """A folder to write several files to."""
 
     name = "folder"
 
@@ -72,7 +72,7 @@ class OutputFolder(FileName):
 
 
 class ChartFile(FileName):
-    """Where a chart is written: a wrong ending, or charts that cannot be made here, are refused as well."""
+    """A file to write a chart to. A wrong ending, or a missing package for charts, is an error."""
 
     name = "chart"
 
@@ -84,7 +84,7 @@ class ChartFile(FileName):
 
 
 class Checked(click.ParamType):  # type: ignore[type-arg]  # the same
-    """A value that the library checks: refused while options are read, in the library's words."""
+    """A value that a function of the library checks. The error has the words of the library."""
 
     def __init__(self, name: str, read: Callable[[str], Any], check: Callable[[Any], Any]) -> None:
         self.name = name  # the placeholder in the help
@@ -101,7 +101,7 @@ class Checked(click.ParamType):  # type: ignore[type-arg]  # the same
 
 
 class WholeNumber(click.IntRange):
-    """A whole number of at least `min`, and no larger than counts in this library may be."""
+    """A whole number from `min` to the largest count that the library accepts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -152,7 +152,7 @@ def judgments_argument(command: Command) -> Command:
 
 
 def optional_systems(command: Command) -> Command:
-    """For commands that also work without."""
+    """Add SYSTEM... as an optional argument."""
     return click.argument("systems", nargs=-1, metavar="[SYSTEM...]", type=FILE)(command)
 
 
@@ -160,7 +160,7 @@ TYPED = "calipers.typed"  # in the context: the command line, where it is anothe
 
 
 def typed_command() -> str:
-    """The command line as it was typed."""
+    """Return the command line as it was typed."""
     import shlex
 
     typed: str | None = click.get_current_context().meta.get(TYPED)
@@ -178,38 +178,39 @@ def _roles(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 def systems_as_option(called: str, formats: LibraryChoice) -> Callable[[Command], Command]:
-    return click.option("--systems-as", type=formats, help=f"Do not guess what a {called} is.")
+    return click.option("--systems-as", type=formats, help=f"Format of each {called}. By default, the content decides.")
 
 
 TABLES_OR_RUN = LibraryChoice("calipers.collection.formats:RUN_TABLES", before=("run",))
 max_unpacked_option = click.option(
-    "--max-unpacked", type=GIGABYTES, metavar="GB", help="Most that a compressed file may unpack to."
+    "--max-unpacked", type=GIGABYTES, metavar="GB", help="Largest size that a compressed file may unpack to."
 )
 columns_option = click.option(
     "--columns", metavar="ROLE=NAME,...", callback=_roles,
-    help="Columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model; without a header "
-         "they are 1, 2, ...",
+    help="Names of the columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model. Columns "
+         "of a table without a header have the names 1, 2, ...",
 )  # fmt: skip
 columns_apart = declared(
     click.option("--judgments-columns", metavar="ROLE=NAME,...", callback=_roles,
-                 help="The same for judgments alone, before --columns."),
+                 help="Columns of the judgments, if they differ from --columns."),
     click.option("--systems-columns", metavar="ROLE=NAME,...", callback=_roles,
-                 help="The same for systems alone, before --columns."),
+                 help="Columns of the systems, if they differ from --columns."),
 )  # fmt: skip
 combine_option = click.option(
     "--combine", "combine_grades", type=LibraryChoice("calipers.collection.repeated:COMBINE"),
-    help="Make one grade of several judgments of a document, which are refused otherwise.",
+    help="Combine several grades of a document into one. Without this option, different grades are an error.",
 )  # fmt: skip
 rollup_options = declared(
     click.option("--rollup", type=LibraryChoice("calipers.collection.repeated:ROLLUP"),
-                 help="Make passages of a run into documents: by the best of them, their sum, or the first."),
+                 help="Turn passages into documents, scored by their best passage, the sum of passages, or the first."),
     click.option("--rollup-by", metavar="SEPARATOR|FILE",
-                 help="What is between the ids of a document and its passage, or a file with a passage and its "
-                      "document on each line [default: #]."),
+                 help="Text between the ids of document and passage, or a file with a passage and its document on each "
+                      "line [default: #]."),
 )  # fmt: skip
 query_ids_option = click.option(
     "--query-ids", metavar="FILE", type=FILE,
-    help="The queries of search responses that do not name them, in their order: what each line starts with.",
+    help="File with one query id per line, for search responses that contain no query id. The order must match the "
+         "responses.",
 )  # fmt: skip
 encoding_option = click.option(
     "--encoding", metavar="NAME",
@@ -217,12 +218,12 @@ encoding_option = click.option(
 )  # fmt: skip
 memory_option = click.option(
     "--memory", type=GIGABYTES, metavar="GB",
-    help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
-         "the machine's].",
+    help="Memory for sorting a run whose lines are not grouped by query. Larger runs are sorted on disk [default: a "
+         "quarter of the machine's memory].",
 )  # fmt: skip
 how_to_read_files = declared(
     click.option("--judgments-as", type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMATS"),
-                 help="Do not guess what JUDGMENTS is."),
+                 help="Format of JUDGMENTS. By default, the content decides."),
     systems_as_option("SYSTEM", LibraryChoice("calipers.collection.sources:SYSTEM_FORMATS")),
     columns_option,
     columns_apart,
@@ -286,7 +287,7 @@ def measures_option(command: Command) -> Command:
 
 
 class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """The name of a convention, or a TOML file. What is known is asked for only when it is needed."""
+    """The name of a convention, or a TOML file."""
 
     name = "profile"
 
@@ -309,13 +310,13 @@ class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 def like_option(command: Command) -> Command:
     return click.option(
         "--like", type=Profile(),
-        help="Take what is not given from the conventions of this tool, as trec_eval (10.0), letor4, yahoo, lightgbm, "
-             "letor4:stated, or a TOML file.",
+        help="Use the conventions of a tool as defaults: trec_eval (10.0), letor4, yahoo, lightgbm, letor4:stated and "
+             "others, or a TOML file.",
     )(command)  # fmt: skip
 
 
 def depth_option(command: Command) -> Command:
-    return click.option("--depth", type=WholeNumber(1), help="Cut every list after so many documents.")(command)
+    return click.option("--depth", type=WholeNumber(1), help="Keep only the first N documents of each list.")(command)
 
 
 def strict_option(command: Command) -> Command:
@@ -324,7 +325,7 @@ def strict_option(command: Command) -> Command:
 
 def jobs_option(command: Command) -> Command:
     return click.option(
-        "--jobs", type=WholeNumber(1), help="Threads that read files [default: the cores]."
+        "--jobs", type=WholeNumber(1), help="Number of threads that read files [default: number of cores]."
     )(command)  # fmt: skip
 
 
@@ -349,12 +350,12 @@ def plot_option(what: str) -> Callable[[Command], Command]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a list that is separated by commas or blanks."""
+    """Return the words of a list that is separated by commas or spaces."""
     return text.replace(",", " ").split()
 
 
 def draw(path: str | None, chart: Callable[[Any], Any]) -> None:
-    """Write a chart to the file that --plot names, if it does; `chart` makes it from the module `calipers.plot`."""
+    """Write a chart to the file of --plot, if there is one. chart: makes the chart from the module `calipers.plot`."""
     if path is None:
         return
     from calipers import plot
@@ -365,7 +366,7 @@ def draw(path: str | None, chart: Callable[[Any], Any]) -> None:
 
 @contextmanager
 def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A bar on the terminal for what takes longer than a second; nothing elsewhere."""
+    """Show a progress bar on a terminal after a second. Yield a function of the number of finished items."""
     if not sys.stderr.isatty() or total < 2:
         yield lambda done: None
         return
@@ -377,13 +378,13 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 costs_option = click.option(
     "--costs", metavar="FILE", type=FILE,
-    help="For TBG, U-measure, BPM, IFT, EC(...) and the like: lines of document and what it costs to read.",
+    help="For TBG, U-measure, BPM, IFT, EC(...) and others: lines of document and the cost of reading it.",
 )  # fmt: skip
 
 
 query_groups_option = click.option(
     "--query-groups", metavar="FILE[:COLUMN]", type=FILE,
-    help="Results for groups of queries as well: a table of queries and groups, such as queries.csv:intent.",
+    help="Add results for groups of queries. A table of queries and groups, such as queries.csv:intent.",
 )  # fmt: skip
 
 query_weights_option = click.option(
@@ -394,12 +395,12 @@ query_weights_option = click.option(
 
 document_groups_option = click.option(
     "--document-groups", metavar="FILE", type=FILE,
-    help="For AWRF and ExposureRatio: lines of document and the group that it belongs to.",
+    help="For AWRF and ExposureRatio: lines of document and its group.",
 )  # fmt: skip
 
 
 def read_system_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
-    """The group of each system, from two columns of a CSV file; a first row that names a system is no header."""
+    """Return the group of each system, from two columns of a CSV file. The first row may be a header."""
     import csv
 
     try:

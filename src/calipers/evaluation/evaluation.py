@@ -1,4 +1,4 @@
-"""From judgments and runs to scores."""
+"""Evaluation of runs: judgments, runs, measures and options go in, scores come out."""
 
 from __future__ import annotations
 
@@ -93,34 +93,41 @@ def evaluate(
 ) -> Scores:
     """Score runs on judgments under measures.
 
-    judgments: from `read_qrels` and the like, a path, `irds:DATASET_ID`, a frame, or {query: {document: grade}};
-        for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}; for those of
-        preferences or of several judges from `read_preferences` or `read_several_judges`, with judges for subtopics.
-    runs: from `read_runs`, paths, frames, {query: {document: score}}, {name: that}, or arrays of one score per label.
-    like: the tool whose conventions hold where nothing is given, as `trec_eval` (10.0), `letor4`, `lightgbm` (see
-        `calipers.conventions`), a TOML file, or a Convention. What is given here, or in the name of a measure, wins.
-    ties: what documents of equal score count as: `average` over all their orders, or one order: by document
-        id (`docid`, trec_eval's), as in the `input`, `best` or `worst`.
-    depth: only the first so many documents of each list. condensed: without unjudged documents.
-    empty: what a query counts for which a measure is undefined whatever the ranking (mostly: no relevant
-        document); without it 0, or what `like` says, for plain measures, while normalised ones skip the query.
-        missing: what the measure counts where only this list makes it undefined, and, as `skip`, also the queries
-        that a run lacks; without it 0, or what `like` says. degenerate: what a normalised score counts where all
-        rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
-    columns: the columns of tables, as {"query": "topic_id"}, in judgments and runs alike; where they differ, read them
-        with `read_judgments` and `read_runs`.
-    precision: in which scores are compared: `double`, or `single` as in trec_eval before 10.0, where scores beyond
-        3.4e38 are infinite, and tie: a note says so.
-    costs: what documents cost to read, a file of lines `document cost` or {document: cost}, for the measures that ask
-        (TBG, U-measure, BPM, IFT-C2, EC, ETC); 1 where nothing is given. Random rankings shuffle all documents that are
-        judged or retrieved by some run for these measures.
-    document_groups: the groups that documents belong to, a file of lines `document group` or {document: group}, which
-        AWRF and ExposureRatio need; documents without a group count for none. Random rankings as with costs.
-    unmatched: `error` refuses a run none of whose documents is judged, which mostly means that judgments and runs write
-        ids in different ways; `warn` scores it all the same.
-    warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
-        lacks, ties, unjudged documents, judgments and runs that seem to be exchanged. `Scores.notes` has it in any
-        case, `Scores.remarks` what is said beside: conventions, undefined queries, what is sampled.
+    judgments: a path, `irds:DATASET_ID`, a frame, {query: {document: grade}}, or what `read_judgments` returns. For
+        measures of diversity also {query: {subtopic: {document: grade}}} or what `read_subtopics` returns; for measures
+        of preferences and of several judges {query: {judge: {document: grade}}}, or what `read_preferences` and
+        `read_several_judges` return.
+    runs: paths, frames, {query: {document: score}}, {query: [documents]}, {name: run}, arrays with one score per label,
+        or what `read_runs` returns.
+    like: the tool whose conventions are the defaults of the other options, such as `trec_eval` (10.0), `letor4` or
+        `lightgbm` (see `calipers.conventions`), a TOML file, or a Convention. Options that are given here, and
+        parameters in the name of a measure, come first.
+    ties: `average` takes the mean over all orders of tied documents. The other rules take one order: by document id
+        (`docid`, as trec_eval, or `docid-ascending`), by the order of the `input`, or the `best` or `worst` order.
+    depth: keep only the first `depth` documents of each list.
+    condensed: leave out unjudged documents.
+    empty: score of a query that leaves a measure undefined for every ranking, such as one without relevant
+        documents. The default is 0, or the value of `like`; normalised measures skip such queries.
+    missing: score of a list that leaves a measure undefined. `skip` also skips queries that a run lacks. The default is
+        0, or the value of `like`.
+    degenerate: normalised score of a query for which all rankings score the same. By default, the formula decides.
+        `empty`, `missing` and `degenerate` take a number, `skip` or `error`.
+    columns: names of the columns of tables, such as {"query": "topic_id"}, for judgments and runs. If they differ, use
+        `read_judgments` and `read_runs`.
+    precision: precision in which document scores are compared: `double`, or `single` as in trec_eval before 10.0. In
+        single precision, scores beyond 3.4e38 are infinite and tie; a note says so.
+    costs: costs of reading documents, as {document: cost} or a file of lines `document cost`, for TBG, U-measure, BPM,
+        IFT-C2, EC and ETC. A document without a cost costs 1. For these measures, random rankings shuffle all documents
+        that are judged or retrieved by some run.
+    document_groups: groups of documents, as {document: group} or a file of lines `document group`, for AWRF and
+        ExposureRatio. Documents without a group belong to none. Random rankings are made as with costs.
+    unmatched: `error` refuses a run without any judged document: mostly, judgments and runs write ids in different
+        ways. `warn` scores such a run.
+    jobs: number of files that are read at the same time.
+    progress: function that is called with the number of runs that were scored.
+    warn: give one CalipersWarning about the input: judged queries that a run lacks, ties, unjudged documents, judgments
+        and runs that seem to be exchanged. `Scores.notes` has these sentences in any case. `Scores.remarks` has
+        sentences about conventions, undefined queries and sampling.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
     >>> run = {"q1": {"d2": 1.5, "d1": 1.5}, "q2": {"d3": 0.5}}
@@ -151,9 +158,9 @@ class Evaluation:
     measures: Mapping[str, Measure]  # by the names that were typed
     options: ScoringOptions
     facts: DocumentFacts | None = None  # costs and groups of documents
-    unmatched: Unmatched = "error"  # what to do about runs none of whose documents is judged
-    jobs: int | None = None  # files that are read at once
-    progress: Callable[[int], None] | None = None  # is told how many runs were scored
+    unmatched: Unmatched = "error"  # what to do about runs without a judged document
+    jobs: int | None = None  # files that are read at the same time
+    progress: Callable[[int], None] | None = None  # called with the number of runs that were scored
     warn: bool = True  # give the notes as a CalipersWarning
 
     @staticmethod

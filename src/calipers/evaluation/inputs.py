@@ -176,7 +176,7 @@ def _one_run(run: Any, name: str) -> Run:
 
 
 def kind_read(measures: Iterable[Measure]) -> str:
-    """What kind of judgments some measures read, which is one for all of them."""
+    """Return the kind of judgments that measures read. Measures of different kinds are refused."""
     reads = {measure.judgments: measure for measure in measures}
     if len(reads) > 1:
         one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
@@ -229,7 +229,7 @@ def in_batches(
     precision: Precision = "double",
     jobs: int | None = None,
 ) -> Iterator[list[Retrieved]]:
-    """What each system retrieved, as many systems at a time as are scored in one go."""
+    """Yield what systems retrieved, in batches of systems that are scored together."""
     found = _retrieved(systems, judgments, depth, precision, jobs)
     return batches(found, lambda run: len(run.document), ROWS_AT_ONCE)
 
@@ -237,7 +237,7 @@ def in_batches(
 def _retrieved(
     systems: Sequence[Run], judgments: Judgments, depth: int, precision: Precision, jobs: int | None
 ) -> Iterator[Retrieved]:
-    """What each system retrieved, read side by side: over files, or over the parts of one."""
+    """Yield what each system retrieved. Threads read several files at once, or several parts of one file."""
     workers = jobs or os.cpu_count() or 1
     if len(systems) == 1 or workers == 1:
         for system in systems:
@@ -248,7 +248,7 @@ def _retrieved(
 
 
 def notes_on_reading(judgments: Judgments | None, runs: Iterable[Run]) -> list[str]:
-    """What is to be known of how judgments and runs were read."""
+    """Return notes about how judgments and runs were read."""
     return [*(() if judgments is None else judgments.notes), *how_read(runs)]
 
 
@@ -259,7 +259,7 @@ def path_of(run: Run) -> str | None:
 
 
 def how_read(runs: Iterable[Run]) -> list[str]:
-    """What is to be known of how runs were read: each note once, with the files that it is about."""
+    """Return notes about how runs were read. Each note appears once, with the files that it is about."""
     files: dict[str, list[str]] = {}
     for run in runs:
         path = path_of(run) or run.name
@@ -270,13 +270,13 @@ def how_read(runs: Iterable[Run]) -> list[str]:
 
 
 class SwappedFiles:
-    """Test for judgments and runs in each other's place: grades that are fractions, and scores that are whole numbers.
+    """Test for judgments and runs that were exchanged: grades are then fractions, and scores are whole numbers.
 
-    Formats with a field of their own for a grade or a score tell; JSON and dictionaries do not.
+    The test is for JSON and dictionaries. Other formats show what they hold.
     """
 
-    LARGEST = 10  # that grades usually are
-    MOST_GRADES = 10  # different values that the grades of a scale have at most
+    LARGEST = 10  # largest grade of usual scales
+    MOST_GRADES = 10  # number of grades of usual scales
 
     def __init__(self, grade: Floats) -> None:
         fractional = grade[grade != np.rint(grade)]
@@ -287,7 +287,7 @@ class SwappedFiles:
 
     @property
     def looking(self) -> bool:
-        """Whether the scores matter: if not, the grades are as grades are."""
+        """True if the grades look like scores, so that the scores must be looked at."""
         return self._grade is not None and self._whole
 
     def look(self, batch: Sequence[Retrieved]) -> None:

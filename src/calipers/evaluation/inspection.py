@@ -335,7 +335,7 @@ def _tie_findings(judgments: Judgments, found: Retrieved) -> Iterator[Found]:
         return
     all_tied = several & (found.tied == found.length)
     if all_tied[several].all():
-        yield "error", "all documents of each query have the same score, so that there is no order"
+        yield "error", "all documents of each query have the same score: they have no order"
         return
     share = float(found.tied.sum() / found.length.sum())
     if all_tied.any():

@@ -15,7 +15,7 @@ from calipers.record import Record
 
 
 class ScoringOptions(Record):
-    """How lists are read and what undefined scores count. An option that is not given is as the convention says.
+    """Options for reading lists and for undefined scores. The convention gives the value of an option that is None.
 
     >>> ScoringOptions(like="trec_eval").ties, ScoringOptions(like="trec_eval", ties="best").ties
     ('docid', 'best')

@@ -44,7 +44,7 @@ def _(form: Share, lists: Lists) -> Floats | None:
 
 
 class PossibleGains:
-    """How much the mean of each run could rise under the first measure for which a bound is known."""
+    """Upper bounds on the rise of the mean of each run, under the first measure for which a bound is known."""
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
         self._measures = measures

@@ -21,7 +21,7 @@ from calipers.native.columns import Retrieved
 from calipers.record import Record
 from calipers.results.scores import Coverage, Reason
 
-DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
+DESCRIBED = 10  # judged documents are counted down to this rank, also if no measure reads as deep
 
 
 class ScoredLists(Record):
