@@ -15,7 +15,7 @@ import numpy as np
 
 from calipers import Table, as_scores, plot, text
 from calipers.results import Cell
-from calipers.text import Chances, References, correlation_chart, profile_chart, unicode_words
+from calipers.text import RandomSummaries, References, correlation_chart, profile_chart, unicode_words
 from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions
@@ -35,8 +35,10 @@ def best_of_several(given: text.TextCollection) -> str:
         expected, best, mean = [], [], []
         for document in given.documents:
             source, words = unicode_words(document.source or ""), [unicode_words(r) for r in document.references]
-            expected.append(Chances(source, References(words), lengths).of(f"ROUGE-{n}")[0][0, 2])
-            each = [Chances(source, References([one]), lengths).of(f"ROUGE-{n}")[0][0, 2] for one in words]
+            expected.append(RandomSummaries(source, References(words), lengths).expected(f"ROUGE-{n}")[0][0, 2])
+            each = [
+                RandomSummaries(source, References([one]), lengths).expected(f"ROUGE-{n}")[0][0, 2] for one in words
+            ]
             best.append(max(each))
             mean.append(np.mean(each))
         rows.append((f"ROUGE-{n}", *(float(np.mean(values)) for values in (expected, best, mean))))

@@ -203,7 +203,7 @@ def test_other_documents() -> None:
     many = TextCollection.of(
         [Document(str(i), (f"r{i}a", f"r{i}b"), "s") for i in range(30)], {(str(i), "s"): "x" for i in range(30)}, {}
     )
-    (texts,) = RandomTexts(many, TextOptions(texts=10)).beside("other-document", many.documents[4], ("x",)).groups
+    (texts,) = RandomTexts(many, TextOptions(texts=10)).drawn_for("other-document", many.documents[4], ("x",)).groups
     assert len({text[:-1] for text in texts}) == 10  # of ten documents
     assert "r4a" not in texts
     assert "r4b" not in texts

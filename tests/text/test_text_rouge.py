@@ -24,7 +24,7 @@ from calipers.text import (
     rouge,
 )
 from calipers.text.porter import stem_of
-from calipers.text.random_summaries import Chances, tails
+from calipers.text.random_summaries import RandomSummaries, tails
 from calipers.text.rouge_scores import References, attainable
 from calipers.text.subsequences import Places, common
 from calipers.text.tokens import ascii_words, tokenizer_of, unicode_words
@@ -181,9 +181,9 @@ def test_exact_expectations_agree_with_sampling_on_real_texts(summeval: TextColl
     lengths = np.array([20, 60])
     for document in summeval.documents[:6]:
         known = References([unicode_words(document.references[0])])
-        chances = Chances(unicode_words(document.source or ""), known, lengths, "max", draws=4000)
+        chances = RandomSummaries(unicode_words(document.source or ""), known, lengths, "max", draws=4000)
         for n in (1, 2):
-            exact, error, how = chances.of(f"ROUGE-{n}")
+            exact, error, how = chances.expected(f"ROUGE-{n}")
             assert how == "exact"
             assert not error.any()
             matched = chances._grams(n)[:, :, 0]  # drawn

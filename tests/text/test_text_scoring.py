@@ -83,7 +83,7 @@ def test_json_lines(file: Path) -> None:
     assert found.texts == (("the cat sat", "rain in the hills"), ("on the mat the cat", ""))
     assert found.human["relevance"].tolist() == [[1.5, 5.0], [4.0, 1.0]]
     assert found.empty == (1, 0)
-    assert found.there.all()
+    assert found.has_text.all()
 
 
 def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
@@ -202,7 +202,7 @@ def test_parallel_texts(tmp_path: Path, file: Path) -> None:
         ([*files, "--references", short], "short.txt: has 1 line, "),
         ([*files], "no texts: give a file"),
         ([file, *files, *more], "give either a file of texts, or parallel texts"),
-        ([file, "--references", "max"], "--references names files; how several are combined is --several max"),
+        ([file, "--references", "max"], "--references takes files; to combine several references, use --several max"),
         ([*files, *files, *more], "two systems have the name 'a'"),
         ([], "no texts"),
     ):
@@ -423,7 +423,7 @@ def test_bad_measures(file: Path, names: str, message: str) -> None:
         ({"several": "min"}, "unknown way to combine references 'min'"),
         ({"length": 0}, "length '0' is not"),
         ({"length": "long"}, "length 'long' is not"),
-        ({"draws": 1}, "drawn at least twice"),
+        ({"draws": 1}, "texts and draws are at least 2"),
     ],
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:
@@ -690,7 +690,7 @@ def test_the_expected_text_is_one_draw_from_the_source() -> None:
     text = cal.text.expected_summary(source, length=5)
     document = cal.text.Document("d", ("five words are in here",), source)
     options = TextOptions(length=5)
-    drawn = RandomTexts(TextCollection.of([document], {("d", "s"): "a b c"}, {}), options).beside(
+    drawn = RandomTexts(TextCollection.of([document], {("d", "s"): "a b c"}, {}), options).drawn_for(
         "words", document, ("x",)
     )
     assert text == drawn.groups[0][0]

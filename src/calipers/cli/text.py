@@ -86,7 +86,7 @@ def command() -> None:
 def score(request: TextRequest, per_document: bool, corpus: bool, output: Output) -> None:
     """Score summaries, translations or answers: a table of systems x measures.
 
-    Measures of rankings (nDCG@10) are those of the documents that an answer was made from, its `retrieved` ones.
+    Measures of rankings, such as nDCG@10, score the `retrieved` documents of answers.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
@@ -137,13 +137,14 @@ class HumanScores:
 @option_group("people", HumanScores)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
-              help="Over means of systems, over systems for each document, or over all summaries.")  # fmt: skip
+              help="Levels of correlation: over means of systems, over systems for each document, or over all "
+                   "texts (pooled).")  # fmt: skip
 @click.option("--coefficient", default="tau-b", show_default=True, metavar="A,B,...", help="tau-b, spearman, pearson.")
 @click.option("--samples", type=WholeNumber(0), default=1000, show_default=True,
               help="Resamples of documents for the intervals; 0 for none.")  # fmt: skip
 @click.option("--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--preferences", metavar="FILE", type=FILE,
-              help="Instead: win, lost and tie of normalised measures against pairwise human preferences "
+              help="Pairwise human preferences: count wins, losses and ties of normalised measures against them "
                    "(CSV: id, first, second, preferred).")  # fmt: skip
 @click.option("--wide", is_flag=True, help="A table of measures x aspects for each level and coefficient.")
 @plot_option("the correlations and their intervals")
@@ -223,8 +224,8 @@ def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
 @bert_options
 @click.option("--by", type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"), default="heterogeneity",
               show_default=True,
-              help="Order: by the difference of algorithm 2, or by similarities of tokens.")  # fmt: skip
-@click.option("--top", type=WholeNumber(1), metavar="N", help="Only N documents at either end.")
+              help="Order by the difference of algorithm 2, by similarities of tokens, or by id.")  # fmt: skip
+@click.option("--top", type=WholeNumber(1), metavar="N", help="Only the first and the last N documents.")
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(
@@ -238,8 +239,8 @@ def documents(
 ) -> None:
     """Order documents from heterogeneous to homogeneous.
 
-    By how much the expected BERTScore changes when the tokens least like the document take the place of those most
-    like it (algorithm 2); beside it the similarities of tokens to their document.
+    The order is by the difference between the expected BERTScore of the tokens most similar to the document and of the
+    tokens least similar to it (algorithm 2). The table also has the similarities of tokens to their document.
 
     \b
     calipers text documents data.jsonl --encoder roberta-large --top 20

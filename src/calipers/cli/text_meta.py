@@ -70,7 +70,7 @@ class MetaChoices:
               help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
                    "systems, or of whole documents.")  # fmt: skip
 @click.option("--samples", type=WholeNumber(1), default=1000, show_default=True,
-              help="Permutations; all of them where there are no more.")  # fmt: skip
+              help="Permutations of the tests; if there are fewer, all of them.")  # fmt: skip
 @click.option("--resamples", type=WholeNumber(0), default=200, show_default=True,
               help="Resamples of documents for the intervals of accuracies; 0 for none.")  # fmt: skip
 @alpha_option
@@ -82,8 +82,8 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     """Show how well measures order texts as people do, and which measures do it better.
 
     Kendall's, Spearman's and Pearson's correlations, pairwise accuracy with tie calibration and soft pairwise accuracy
-    at three levels; Williams' test and permutation tests between measures; and how many pairs of systems each tells
-    apart.
+    at three levels; Williams' test and permutation tests between measures; and the share of pairs of systems that each
+    measure tells apart.
 
     \b
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)" --human relevance

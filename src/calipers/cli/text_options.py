@@ -61,7 +61,7 @@ class TextFiles:
         return {path: role for role, paths in roles.items() for path in paths if path is not None}
 
     def open(self, bert: Bert | None = None, options: TextOptions | None = None) -> TextCollection:
-        """Read the texts. The ends of algorithm 2's order of documents need a model."""
+        """Read the texts, and select systems, references and documents."""
         found = self._read()
         if self.systems:
             found = found.of_systems(words(self.systems))
@@ -71,7 +71,7 @@ class TextFiles:
 
     @staticmethod
     def selected(found: TextCollection, given: str, bert: Bert | None, options: TextOptions | None) -> TextCollection:
-        """Return the documents at one end of algorithm 2's order (heterogeneous:20), or those that a file names."""
+        """Return the documents of a file of ids, or those at one end of the order of algorithm 2 (heterogeneous:20)."""
         end, _, count = given.partition(":")
         if end not in ENDS or not count.isdecimal():
             from calipers.collection.files import text_lines
@@ -99,7 +99,7 @@ class TextFiles:
             return as_collection(self.data, max_unpacked=self.max_unpacked)
         for given in self.references:
             if given in ("max", "mean") and not os.path.exists(given):
-                raise CalipersError(f"--references names files; how several are combined is --several {given}")
+                raise CalipersError(f"--references takes files; to combine several references, use --several {given}")
         if self.data is not None:
             raise CalipersError("give either a file of texts, or parallel texts by --candidates and --references")
         if not self.candidates or not self.references:
@@ -112,14 +112,16 @@ class TextFiles:
             for named, path in named_files(given):
                 name = named or stem_of(path)
                 if name in systems:
-                    raise CalipersError(f"two systems have the name '{name}': give one another, as other={path}")
+                    raise CalipersError(
+                        f"two systems have the name '{name}': give one of them another name, such as other={path}"
+                    )
                 systems[name] = path
         return parallel_texts(systems, self.references, self.source, max_unpacked=self.max_unpacked)
 
 
 @dataclass(frozen=True)
 class Bert:
-    """The model of BERTScore, and how it is used."""
+    """Model of BERTScore, and its options."""
 
     encoder: str | None
     layer: int | None
@@ -168,18 +170,18 @@ data_options = option_group(
     click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
                  help="Instead of DATA: a system's texts as plain text, one per line; may be repeated."),
     click.option("--references", multiple=True, metavar="FILE", type=FILE,
-                 help="With --candidates: references, line by line; may be repeated for several of each."),
-    click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, line by line."),
+                 help="With --candidates: references, one per line; may be repeated for several references."),
+    click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, one per line."),
     click.option("--systems", metavar="A,B,...", help="Only these systems."),
     click.option("--documents", metavar="FILE|heterogeneous:N|homogeneous:N",
-                 help="Only the documents whose ids a file has, one per line; or the N most heterogeneous or "
-                      "homogeneous ones (algorithm 2; needs --encoder)."),
+                 help="Only the documents in a file of ids, one per line; or the N most heterogeneous or homogeneous "
+                      "documents (algorithm 2; needs --encoder)."),
     click.option("--use-references", type=WholeNumber(1), metavar="N",
                  help="Only the first N references of each document."),
     click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
                  show_default=True, help="With several references: the best score, or the mean."),
     click.option("--judgments", metavar="FILE", type=FILE,
-                 help="Judgments (qrels) of the documents that answers were made from, for measures of rankings."),
+                 help="Judgments (qrels) of the retrieved documents, for measures of rankings."),
     click.option("--scores", metavar="FILE", type=FILE,
                  help="Scores of other tools (CSV, Parquet, JSON lines): id, system, one column per measure."),
     click.option("--lower", metavar="A,B,...", help="Scores of other tools for which smaller values are better."),
@@ -198,12 +200,12 @@ rouge_options = declared(
                       "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
                       "source's key tokens]."),
     click.option("--texts", type=WholeNumber(2), default=10, show_default=True,
-                 help="Random texts, where they are scored one by one."),
+                 help="Random texts for each text, if they are scored one by one."),
     click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
-                 help="Upper bound: 1, what a summary of this length can reach (ROUGE), or what a person reaches: each "
-                      "reference against the others."),
+                 help="Upper bound: 1, attainable (by a text of this length; ROUGE only), or human (each reference "
+                      "scored against the others)."),
     click.option("--draws", type=click.IntRange(2, 100_000), default=1000, show_default=True,
-                 help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
+                 help="Random summaries, if the expected score of ROUGE-N or ROUGE-L is sampled."),
     seed_option,
 )  # fmt: skip
 model_options = option_group(
@@ -212,23 +214,23 @@ model_options = option_group(
                  help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
     click.option("--layer", type=WholeNumber(0),
                  help="Layer of the model [default: the best known, else the last]."),
-    click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
+    click.option("--idf", is_flag=True, help="Weight tokens by their inverse document frequency in the references."),
     click.option("--rescale", metavar="FILE", type=FILE,
-                 help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
-    click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
+                 help="Rescale scores by a baseline file of bert-score (LAYER,P,R,F)."),
+    click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU if there is one]."),
     click.option("--batch", type=WholeNumber(1), default=64, show_default=True,
                  help="Texts that are encoded together."),
     click.option("--cache", metavar="FOLDER", type=FILE,
-                 help="Keep the vectors of texts, and the scores of random ones, there."),
+                 help="Folder that keeps vectors of texts and scores of random texts."),
     click.option("--mixed/--no-mixed", default=None,
                  help="Half precision inside the model [default: on a CUDA device only]."),
 )  # fmt: skip
 bert_options = declared(
     model_options,
     click.option("-k", "k", default="reference", show_default=True, callback=_length,
-                 metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
+                 metavar="reference|candidate|N", help="Number of tokens of the expected summary of BERTScore."),
     click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
-                 help="Tokens of that summary: by likeness to the document."),
+                 help="Its tokens: the most or least similar to the document, or random ones."),
 )  # fmt: skip
 scoring_options = option_group("options", "calipers.text.options:TextOptions")
 texts_and_measures = declared(scoring_options, data_options, measures_options, import_option)
@@ -272,7 +274,7 @@ class TextRequest:
         return evaluation
 
 
-text_request = option_group("request", TextRequest)  # stands nearest to the command
+text_request = option_group("request", TextRequest)  # must be the last decorator of texts
 
 
 def in_words(table: Table, unit: str) -> Table:

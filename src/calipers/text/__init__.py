@@ -9,7 +9,7 @@ from calipers.lazy_names import lazy_names
 _HOMES = {
     "evaluation": ("Evaluation", "evaluate_texts"),
     "rouge_scores": ("References", "Score", "rouge"),
-    "random_summaries": ("Chances", "ExpectedRouge", "expected_rouge"),
+    "random_summaries": ("RandomSummaries", "ExpectedRouge", "expected_rouge"),
     "collection": ("Document", "TextCollection"),
     "text_files": ("as_collection", "parallel_texts"),
     "answer_measures": ("citation_support", "exact_match", "nugget_recall", "token_f1"),

@@ -48,8 +48,8 @@ from calipers.text.preferences import Preference as Preference
 from calipers.text.preferences import WinLostTie as WinLostTie
 from calipers.text.preferences import read_preferences as read_preferences
 from calipers.text.preferences import win_lost_tie as win_lost_tie
-from calipers.text.random_summaries import Chances as Chances
 from calipers.text.random_summaries import ExpectedRouge as ExpectedRouge
+from calipers.text.random_summaries import RandomSummaries as RandomSummaries
 from calipers.text.random_summaries import expected_rouge as expected_rouge
 from calipers.text.random_texts import RandomTexts as RandomTexts
 from calipers.text.registry import Context as Context

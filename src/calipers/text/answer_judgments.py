@@ -84,7 +84,7 @@ statements=None, retrieved=None, passages=None)
 
 
 def passages_of(retrieved: Any, passages: Any) -> dict[str, str]:
-    """Return the texts of retrieved documents by id: from `text` of the documents, or from a list beside the ids.
+    """Return the texts of retrieved documents by id: from `text` of the documents, or from the list of passages.
 
     >>> passages_of([{"id": "d1", "text": "Ulm is a city."}], None), passages_of(["d1"], ["Ulm is a city."])
     ({'d1': 'Ulm is a city.'}, {'d1': 'Ulm is a city.'})

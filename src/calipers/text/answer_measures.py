@@ -1,12 +1,12 @@
 """Measures of answers: exact match and token F1, recall of nuggets, precision and recall of citations.
 
-    EM                  1 where the answer is one of the references, after SQuAD's normalisation
-    F1                  words in common with the nearest reference: 2 P R / (P + R)
+    EM                  1 if the answer is one of the references after SQuAD's normalisation, else 0
+    F1                  2 P R / (P + R) of the words shared with the nearest reference
     NuggetRecall        the mean support of the nuggets; (part=vital) of the vital ones; (part=weighted) with weight 1
                         for vital and 1/2 for okay nuggets, or their own weights; strict counts full support only
     CitationPrecision   the mean support that citations give to their statements
-    CitationRecall      the mean support of statements, of each that of all its citations together or else of the best;
-                        a statement without citation has none
+    CitationRecall      the mean support of statements: by all citations of a statement together if it was judged, else
+                        by its best citation; a statement without citation has support 0
     CitationF1          the harmonic mean of both
 
 SQuAD's normalisation: lower case, no punctuation (of ASCII, Chinese and Japanese), no articles (a, an, the), single
@@ -64,7 +64,7 @@ def squad_normalised(text: str) -> str:
     formula="EM = 1 if the normalised answer equals a normalised reference, else 0",
     citation=SQUAD,
 )
-def exact_match(candidate: str, references: Sequence[str], source: str | None = None) -> float:  # noqa: ARG001  as measures are called
+def exact_match(candidate: str, references: Sequence[str], source: str | None = None) -> float:  # noqa: ARG001  measures take three arguments
     """Return 1 if an answer equals one of the references after SQuAD's normalisation, else 0.
 
     >>> exact_match("the Eiffel Tower.", ["Eiffel Tower"])
@@ -81,7 +81,7 @@ def exact_match(candidate: str, references: Sequence[str], source: str | None = 
     formula="F1 = 2 P R / (P + R), P and R the shares of the answer's and of the reference's words that both have",
     citation=SQUAD,
 )
-def token_f1(candidate: str, references: Sequence[str], source: str | None = None) -> tuple[float, float, float]:  # noqa: ARG001  the same
+def token_f1(candidate: str, references: Sequence[str], source: str | None = None) -> tuple[float, float, float]:  # noqa: ARG001  measures take three arguments
     """Return precision, recall and F1 of an answer's words against the reference with the best F1 (SQuAD's rules).
 
     >>> token_f1("in the old town", ["the town of Ulm"])
@@ -156,7 +156,7 @@ def citation_support(statements: Sequence[Statement], strict: bool = False) -> t
         return 0.0, 0.0, 0.0
     every = [citation for each in statements for citation in each.citations]
     if unknown := next((each for each in every if each.support is None), None):
-        raise CalipersError(f"nobody says whether the cited document '{unknown.document}' supports its statement")
+        raise CalipersError(f"it is not known whether the cited document '{unknown.document}' supports its statement")
     value = (lambda support: float(support >= 1)) if strict else float
     own = [
         value(max((c.support or 0.0 for c in each.citations), default=0.0) if each.support is None else each.support)
@@ -184,12 +184,12 @@ class JudgedScorer(Scorer):
         self._empty: set[tuple[str, str]] = set()  # answers whose list is empty
         self._uncited: set[tuple[str, str]] = set()
         if all(getattr(each, field) is None for each in self._judged.values()):
-            raise CalipersError(f"{name} needs '{field}' of answers, which are not there", file=context.collection.name)
+            raise CalipersError(f"{name} needs the field '{field}', which no answer has", file=context.collection.name)
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = []
         for task in tasks:
-            rows = np.full((len(task.texts), self._parts), np.nan)  # a text that nobody judged
+            rows = np.full((len(task.texts), self._parts), np.nan)  # NaN for an answer that was not judged
             for place, system in enumerate(task.systems):
                 judged = self._judged.get((task.document.id, system))
                 if judged is not None and getattr(judged, self._field) is not None:

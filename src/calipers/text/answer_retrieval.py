@@ -1,7 +1,7 @@
 """Retrieval measures of the documents that answers were made from, joined with text measures by question.
 
-The ranking of a system is its `retrieved` documents; what is relevant stands in the same file (`relevant`), or in
-judgments of the same questions.
+The ranking of a system is its `retrieved` documents. Relevant documents come from the field `relevant` of the same
+file, or from judgments of the same questions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from calipers.text.measure_names import text_measure, words_of
 CONTEXT_MEASURES = {"ContextPrecision": "SetP", "ContextRecall": "SetR"}
 
 
-def split_measures(names: Sequence[str], outside: Container[str] = ()) -> tuple[list[str], list[str], list[str]]:
+def split_measures(names: Sequence[str], other_scores: Container[str] = ()) -> tuple[list[str], list[str], list[str]]:
     """Split measure names into measures of texts, measures of rankings, and scores of other tools.
 
     >>> split_measures(["EM,nDCG(gain=exp)@10 V2(F1)", "V2(AP)", "faithfulness"], {"faithfulness"})
@@ -33,8 +33,8 @@ def split_measures(names: Sequence[str], outside: Container[str] = ()) -> tuple[
     rankings: list[str] = []
     others: list[str] = []
     for given in names:
-        for name in [given] if given in outside else words_of(given):
-            if name in outside:
+        for name in [given] if given in other_scores else words_of(given):
+            if name in other_scores:
                 others.append(name)
                 continue
             try:
@@ -64,9 +64,9 @@ def ranking_measure(name: str) -> str:
 def retrieval_scores(
     collection: TextCollection, measures: Sequence[str], judgments: JudgmentsLike | None = None
 ) -> Scores:
-    """Score the documents that answers were made from, for the systems and questions of `summaries`.
+    """Score the retrieved documents of answers, for all systems and questions of a collection.
 
-    An answer without `retrieved` has no score; nor has a question that nobody judged. The notes of the scores say for
+    An answer without `retrieved`, and a question without judgments, have no score. The notes of the scores say for
     how many questions a measure is undefined. Judgments of relevant documents only are refused for V1, V2 and other
     measures that need a random ranking, as `evaluate` refuses them.
 

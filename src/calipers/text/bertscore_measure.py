@@ -16,7 +16,7 @@ from calipers.text.options import TextOptions
 from calipers.text.random_texts import needed_source
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 
-AT_ONCE = 4096  # texts whose vectors are there together
+AT_ONCE = 4096  # texts whose vectors are in memory at once
 KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.text.keywords
 
 
@@ -27,7 +27,7 @@ class BertScorer(Scorer):
         self.name = matcher.name
         self._matcher, self._options = matcher, options
         if matcher.idf is None and matcher.baseline is None:  # those are counted and read elsewhere
-            self.identity = f"{self.name} {matcher.encoder.kept_by} {options.several}"
+            self.identity = f"{self.name} {matcher.encoder.cache_key} {options.several}"
         self._cut: set[str] = set()
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:

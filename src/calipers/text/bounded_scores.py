@@ -1,8 +1,7 @@
 """Scores of one measure with their bounds: the score A, the expected score E, the upper bound U.
 
-The normalisations are those of rankings. With E and U the same for all summaries of a document,
-V1 and V2 grow with A, so that they cannot change the order of two summaries of that document; only means over
-documents, and what is built on them, can change.
+The normalisations are those of rankings. If all texts about a document have the same E and U, V1 and V2 grow with A.
+Then they cannot change the order of two texts about that document. Only means over documents can change.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from calipers.measures.normalisation import Limits, upper, v1, v2
 from calipers.text.measure_names import TextMeasure
 from calipers.text.registry import PARTS
 
-Progress = Callable[[int], None]  # is told how many more are done
+Progress = Callable[[int], None]  # called with the number of texts that were finished
 
 _FUNCTIONS = {"U": upper, "V1": v1, "V2": v2}
 NOISE = 1e-12
@@ -25,13 +24,13 @@ NOISE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class BoundedScores:
-    """The parts of one measure: [system, document, part]; NaN where there is no text.
+    """Scores of one measure with their bounds: [system, document, part]; NaN if a system wrote no text.
 
-    Scores that are no shares of 1 (errors, likelihoods) are normalised as shares: `shares` and `expected_shares` are
-    what U, V1 and V2 are made of, and `ideal` is a share.
+    Scores on another scale than 0 to 1 (errors, likelihoods) are converted to shares of 1 before they are normalised.
+    U, V1 and V2 are computed from `shares` and `expected_shares`, and `ideal` is a share.
     """
 
-    name: str  # with all that makes its figures
+    name: str  # with the model and options that the scores depend on
     parts: Floats
     ideal: Floats
     expected: Floats | None = None
@@ -43,9 +42,9 @@ class BoundedScores:
     expected_shares: Floats | None = None
     expected_share_error: Floats | None = None
     chance: str = "words"  # the random texts
-    draws: int = 0  # random texts per summary, where sampled
-    signature: str = ""  # the library that scored, and how
-    unknown_upper: bool = False  # an attainable bound was asked for, and nobody knows it
+    draws: int = 0  # random texts per text, if sampled
+    signature: str = ""  # of the library that computed the scores
+    unknown_upper: bool = False  # an attainable bound was requested, and none is known
 
     def value(self, measure: TextMeasure) -> Floats:
         """Return the scores under a measure derived from this one: [system, document]."""
@@ -61,8 +60,8 @@ class BoundedScores:
     def error(self, measure: TextMeasure) -> Floats:
         """Return the standard errors of the scores under a measure: [system, document].
 
-        They come from sampled expected scores. For V1 and V2 it is how far the score moves when the expected score
-        moves by one standard error, as for rankings.
+        Errors come from sampled expected scores. For V1 and V2, the error is the change of the score if the expected
+        score changes by one standard error, as for rankings.
         """
         part = self.names.index(measure.part)
         score = self.parts[..., part]
@@ -107,20 +106,20 @@ class BoundedScores:
 
     @property
     def clamped(self) -> int:
-        """Number of summaries whose expected score was lowered to the upper bound."""
+        """Number of texts whose expected score was lowered to the upper bound."""
         chance = self._expected_shares
         return 0 if chance is None else int((chance > self.ideal + NOISE).any(axis=-1).sum())
 
     @property
     def same_within_documents(self) -> bool:
-        """True if all summaries of a document have the same bounds, so that V1 and V2 keep their order."""
+        """True if all texts about a document have the same bounds, so that V1 and V2 keep their order."""
         chance = self._expected_shares
         if chance is None:
             return False
-        there = ~np.isnan(self.parts)
+        present = ~np.isnan(self.parts)
         for bound in (chance, self.ideal):
-            most = np.where(there, bound, -np.inf).max(axis=0)
-            least = np.where(there, bound, np.inf).min(axis=0)
+            most = np.where(present, bound, -np.inf).max(axis=0)
+            least = np.where(present, bound, np.inf).min(axis=0)
             if (most - least > NOISE).any():
                 return False
         return True

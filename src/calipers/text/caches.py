@@ -20,7 +20,7 @@ from calipers.lists import Floats
 from calipers.text.registry import Scorer, TextTask
 
 PARTS = ("tokens", "vectors", "special", "cut")
-AT_ONCE = 8  # documents that are scored before they are written: a run that is stopped loses no more
+AT_ONCE = 8  # documents that are scored before they are written, so that an interrupted run loses few
 
 
 class ScoreCache:
@@ -57,7 +57,7 @@ def _read(path: Path, texts: int) -> Floats | None:
     try:
         found = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
-        return None  # not there, or spoilt: it is made again
+        return None  # missing or damaged: computed again
     return np.asarray(found) if found.ndim == 2 and len(found) == texts and found.dtype == np.float64 else None
 
 
@@ -79,7 +79,7 @@ class VectorCache:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
                 *arrays, cut = (stored[part] for part in PARTS)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError, SyntaxError):
-            return None  # spoilt: it is made again
+            return None  # damaged: computed again
         return *arrays, bool(cut)
 
     def put(self, text: str, parts: Sequence[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Texts to be scored: documents or questions, what systems wrote about them, references, and what people thought."""
+"""Texts to be scored: documents or questions, the texts of systems about them, references, and human scores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ByText = Mapping[tuple[str, str], Mapping[str, float]]  # scores by document and
 
 @dataclass(frozen=True)
 class TextKind:
-    """The words for a kind of data: what systems wrote, and what they wrote it about."""
+    """Words for a kind of data: the name of a text (summary, answer), and of its subject (document, query)."""
 
     text: str = "text"
     unit: str = "document"
@@ -57,7 +57,7 @@ class TextCollection:
     human: Mapping[str, Floats]  # by aspect: [system, document], NaN where nobody judged
     name: str = "texts"
     judged: Mapping[tuple[str, str], AnswerJudgments] = field(default_factory=dict)  # by document and system
-    outside: Mapping[str, Floats] = field(default_factory=dict)  # scores of other tools, by measure: [system, document]
+    other_scores: Mapping[str, Floats] = field(default_factory=dict)  # by measure: [system, document]
     kind: TextKind = TEXTS
 
     @classmethod
@@ -68,7 +68,7 @@ class TextCollection:
         human: ByText | None = None,
         name: str = "texts",
         judged: Mapping[tuple[str, str], AnswerJudgments] | None = None,
-        outside: ByText | None = None,
+        other_scores: ByText | None = None,
         kind: TextKind = TEXTS,
     ) -> TextCollection:
         """Build a collection from texts, human scores and scores of other tools, each by document and system."""
@@ -76,7 +76,7 @@ class TextCollection:
         systems = tuple(dict.fromkeys(system for _, system in texts))
         ids = [document.id for document in known]
         rows = tuple(tuple(texts.get((id, system)) for id in ids) for system in systems)
-        people, others = (_arrays(each or {}, systems, ids) for each in (human, outside))
+        people, others = (_arrays(each or {}, systems, ids) for each in (human, other_scores))
         return cls(known, systems, rows, people, name, judged or {}, others, kind)
 
     @property
@@ -84,7 +84,7 @@ class TextCollection:
         return tuple(document.id for document in self.documents)
 
     @property
-    def there(self) -> np.ndarray:
+    def has_text(self) -> np.ndarray:
         """True where a system wrote a text: [system, document]."""
         return np.array([[text is not None for text in row] for row in self.texts], dtype=bool)
 
@@ -107,7 +107,7 @@ class TextCollection:
             for what, given, known in ((self.kind.unit, id, self.ids), ("system", system, self.systems)):
                 if given not in known:
                     raise UnknownName.among(what, given, known)
-        return replace(self, outside={**self.outside, **_arrays(scores, self.systems, self.ids)})
+        return replace(self, other_scores={**self.other_scores, **_arrays(scores, self.systems, self.ids)})
 
     def of_systems(self, systems: Sequence[str]) -> TextCollection:
         """Return the texts of these systems only."""
@@ -134,7 +134,7 @@ class TextCollection:
             systems=tuple(self.systems[place] for place in systems),
             texts=tuple(tuple(self.texts[s][d] for d in documents) for s in systems),
             human={aspect: values[cells] for aspect, values in self.human.items()},
-            outside={name: values[cells] for name, values in self.outside.items()},
+            other_scores={name: values[cells] for name, values in self.other_scores.items()},
         )
 
     def first_references(self, count: int) -> TextCollection:
@@ -143,7 +143,7 @@ class TextCollection:
 
 
 def _arrays(scores: ByText, systems: Sequence[str], ids: Sequence[str]) -> dict[str, Floats]:
-    """Return scores by name: [system, document], NaN where there is none."""
+    """Return scores by name: [system, document], NaN where a score is missing."""
     names = dict.fromkeys(name for each in scores.values() for name in each)
     return {
         name: np.array(

@@ -33,7 +33,7 @@ Vectors = NDArray[np.float32]
 BATCH = 64  # texts
 MOST_KEPT = 1_000_000_000  # bytes of vectors
 WHAT = "BERTScore and profiles of documents"
-# The layers that correlate best with people's judgments of translations (WMT16): Zhang et al., ICLR 2020.
+# Layers that correlate best with human judgments of translations (WMT16): Zhang et al., ICLR 2020.
 BEST_LAYERS = {
     "bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18, "bert-base-multilingual-cased": 9,
     "roberta-base": 10, "roberta-large": 17, "distilbert-base-uncased": 5, "distilroberta-base": 5,
@@ -47,7 +47,7 @@ class Encoded:
 
     tokens: NDArray[np.int64]
     vectors: Vectors  # [token, dimension], of length 1
-    special: NDArray[np.bool_]  # begins, ends or pads the text
+    special: NDArray[np.bool_]  # True for tokens that begin, end or pad the text
     cut: bool  # the text was longer than the model can read
 
     @property
@@ -81,7 +81,7 @@ class Encoder:
         self.longest = _longest(self.tokenizer, self._network.config)
         _cut_after(self._network, self.layer, self.layers, self._torch)
         self._known: dict[str, Encoded] = {}
-        self._cache = None if cache is None else VectorCache(cache, self.kept_by)
+        self._cache = None if cache is None else VectorCache(cache, self.cache_key)
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ class Encoder:
         return f"{short_name(self.model)} L{self.layer}" + " mixed" * self.mixed
 
     @property
-    def kept_by(self) -> str:
+    def cache_key(self) -> str:
         """Key of this model and layer in a folder of vectors."""
         return f"{fingerprint(self.model, self._network)} L{self.layer}" + " mixed" * self.mixed
 
@@ -107,7 +107,7 @@ class Encoder:
         advance = progress or (lambda done: None)
         advance(len(wanted) - len(missing))
         tokens = self.tokenize(missing)
-        # Texts of like length go together: little is wasted on padding.
+        # Texts of similar length are encoded together, to save padding.
         order = sorted(range(len(missing)), key=lambda i: -len(tokens[i][0]))
         for start in range(0, len(order), self.batch):
             together = order[start : start + self.batch]
@@ -190,7 +190,7 @@ def _longest(tokenizer: Any, config: Any) -> int:
     """Return the number of tokens that the model can read."""
     positions = getattr(config, "max_position_embeddings", None) or 1 << 30
     if config.model_type in ("roberta", "xlm-roberta", "camembert", "longformer"):
-        positions -= 2  # its places are counted from the one after padding
+        positions -= 2  # positions are counted from the one after padding
     return int(min(tokenizer.model_max_length, positions))
 
 
@@ -203,4 +203,4 @@ def _cut_after(network: Any, layer: int, layers: int, torch: Any) -> None:
             if isinstance(child, torch.nn.ModuleList) and len(child) == layers:
                 setattr(module, name, child[:layer])
                 return
-    raise CalipersError(f"the layers of a model of type '{network.config.model_type}' are not to be told apart")
+    raise CalipersError(f"the layers of a model of type '{network.config.model_type}' cannot be found")

@@ -91,13 +91,13 @@ class Evaluation:
         self._cache, self._encoder = cache, encoder
         if measures is None or (not isinstance(measures, str) and not measures):
             measures = default_measures(collection, encoder is not None, judgments is not None)
-        asked, self.rankings, self.outside = split_measures(
-            [measures] if isinstance(measures, str) else measures, collection.outside
+        asked, self.rankings, self.other_scores = split_measures(
+            [measures] if isinstance(measures, str) else measures, collection.other_scores
         )
-        self.measures = tuple(text_measures(asked)) if asked or not (self.rankings or self.outside) else ()
+        self.measures = tuple(text_measures(asked)) if asked or not (self.rankings or self.other_scores) else ()
         for name in self.lower:
-            if name not in collection.outside:
-                raise UnknownName.among("score of another tool", name, collection.outside)
+            if name not in collection.other_scores:
+                raise UnknownName.among("score of another tool", name, collection.other_scores)
         self._check()
 
     @property
@@ -178,13 +178,15 @@ class Evaluation:
         return retrieval_scores(self.collection, self.rankings, self.judgments) if self.rankings else None
 
     def _of_other_tools(self) -> Scores | None:
-        if not self.outside:
+        if not self.other_scores:
             return None
-        values = np.stack([self.collection.outside[name] for name in self.outside])
-        return self._made(self.outside, values, {"lower": [name for name in self.outside if name in self.lower]})
+        values = np.stack([self.collection.other_scores[name] for name in self.other_scores])
+        return self._made(
+            self.other_scores, values, {"lower": [name for name in self.other_scores if name in self.lower]}
+        )
 
     def _made(self, names: Sequence[str], values: Floats, about: dict[str, Any]) -> Scores:
-        reasons = np.where(self.collection.there, np.where(np.isnan(values), Reason.DEGENERATE, 0), Reason.MISSING)
+        reasons = np.where(self.collection.has_text, np.where(np.isnan(values), Reason.DEGENERATE, 0), Reason.MISSING)
         systems, ids = self.collection.systems, self.collection.ids
         return Scores(tuple(names), systems, ids, values, reasons.astype(np.uint8), metadata=about)
 
@@ -198,12 +200,12 @@ class Evaluation:
             if measure.expects and measure.base == "ROUGE-Lsum" and self.options.chance in (None, "words"):
                 raise CalipersError(f"{measure.named()}: words drawn at random form no sentences; normalise ROUGE-L")
 
-    # -- what is said about them ---------------------------------------------------------------------
+    # -- notes ---------------------------------------------------------------------------------------
 
     def _text_notes(self, scores: Scores) -> Iterator[str]:
         """Yield notes about missing, empty and cut texts, and about undefined scores."""
-        text, there = self.collection.kind.text, self.collection.there
-        if missing := int((~there).sum()):
+        text, present = self.collection.kind.text, self.collection.has_text
+        if missing := int((~present).sum()):
             yield f"{counted(missing, text)} {verb(missing, 'is', 'are')} missing and left out"
         empty, blank = self.collection.empty
         if empty:
@@ -213,8 +215,8 @@ class Evaluation:
         for each in self.bounded.values() if self.measures else ():
             yield from each.notes
         for name, values in zip(scores.measures, scores.values, strict=True):
-            if lacking := int((np.isnan(values) & there).sum()):
-                of = counted(int(there.sum()), text)
+            if lacking := int((np.isnan(values) & present).sum()):
+                of = counted(int(present.sum()), text)
                 yield f"{name} is undefined for {lacking:,} of {of}, which {verb(lacking, 'is', 'are')} left out"
 
     @property
@@ -345,9 +347,9 @@ class Evaluation:
 
     def human_notes(self, aspects: Sequence[str] | None = None) -> list[str]:
         """Return a sentence for each aspect that lacks scores of some texts."""
-        there = self.collection.there
-        lacking = {name: int((np.isnan(values) & there).sum()) for name, values in self.human(aspects).items()}
-        of = counted(int(there.sum()), self.collection.kind.text)
+        present = self.collection.has_text
+        lacking = {name: int((np.isnan(values) & present).sum()) for name, values in self.human(aspects).items()}
+        of = counted(int(present.sum()), self.collection.kind.text)
         return [f"{count:,} of {of} {verb(count, 'has', 'have')} no human score of {name}; left out"
                 for name, count in lacking.items() if count]  # fmt: skip
 
@@ -374,7 +376,7 @@ def default_measures(collection: TextCollection, has_encoder: bool = False, has_
     ranked = any(each.retrieved is not None for each in judged)
     if ranked and (has_judgments or any(document.relevant for document in documents)):
         found.append(RETRIEVAL)
-    return [*found, *collection.outside] or [ROUGE]
+    return [*found, *collection.other_scores] or [ROUGE]
 
 
 def evaluate_texts(

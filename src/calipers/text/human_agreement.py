@@ -4,11 +4,11 @@
     summary   the correlation over systems for each document, then the mean over documents
     pooled    the correlation over all summaries of all documents
 
-Coefficients: Kendall's tau-b, Spearman's rho, Pearson's r. Intervals: percentiles over resampled documents. A measure
-that is made by normalising another also gets its increase over that one (PAI).
+Coefficients: Kendall's tau-b, Spearman's rho, Pearson's r. Intervals: percentiles over resampled documents. A
+normalised measure also gets its increase over the measure that was normalised (PAI, percentage absolute increase).
 
-All three coefficients of resampled documents come from sums over documents, worked out once: with s the sign of each
-difference, tau-b is sum s_x s_y / sqrt(sum s_x^2 sum s_y^2), and rho is the linear correlation of sums of s.
+All three coefficients of resampled documents come from sums over documents, which are computed once: with s the sign of
+each difference, tau-b is sum s_x s_y / sqrt(sum s_x^2 sum s_y^2), and rho is the linear correlation of sums of s.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from calipers.results.tables import Cell, Table
 LEVELS = ("system", "summary", "pooled")
 COEFFICIENTS = ("tau-b", "spearman", "pearson")
 SAMPLES = 1000
-CELLS_AT_ONCE = 4_000_000  # pairs of summaries that are compared together
-DIGITS = 12  # means that agree so far are the same mean, added up in another order
+CELLS_AT_ONCE = 4_000_000  # pairs of texts that are compared at once
+DIGITS = 12  # decimals of means, so that the order of summation does not matter
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Agreement:
     value: float
     low: float
     high: float
-    units: int  # systems, documents or summaries that it is over
-    increase: float  # PAI over the measure that this one is made of; NaN where it is made of none
+    units: int  # number of systems, documents or texts
+    increase: float  # PAI over the measure that was normalised; NaN for a plain measure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,26 +196,26 @@ def _check_shape(scores: Floats, human: Floats) -> None:
 def both_defined(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return both arrays with NaN wherever either is undefined: [system, document]."""
     _check_shape(x, y)
-    there = ~(np.isnan(x) | np.isnan(y))
-    return np.where(there, x, np.nan), np.where(there, y, np.nan)
+    present = ~(np.isnan(x) | np.isnan(y))
+    return np.where(present, x, np.nan), np.where(present, y, np.nan)
 
 
 # -- levels: every row of weights gives a value -------------------------------------------------------------
 
 
 def _system_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
-    there = (~np.isnan(x)).astype(np.float64)
-    total = weights @ there.T
+    present = (~np.isnan(x)).astype(np.float64)
+    total = weights @ present.T
     with np.errstate(divide="ignore", invalid="ignore"):
         means = [np.round(weights @ np.nan_to_num(each).T / total, DIGITS) for each in (x, y)]
-    return by_row(means[0], means[1], coefficient), int(there.any(axis=1).sum())
+    return by_row(means[0], means[1], coefficient), int(present.any(axis=1).sum())
 
 
 def _summary_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
     of_document = by_row(x.T, y.T, coefficient)
-    there = (~np.isnan(of_document)).astype(np.float64)
+    present = (~np.isnan(of_document)).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(weights @ np.nan_to_num(of_document) / (weights @ there)), int(there.sum())
+        return np.asarray(weights @ np.nan_to_num(of_document) / (weights @ present)), int(present.sum())
 
 
 def _pooled_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
@@ -225,8 +225,8 @@ def _pooled_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tu
     if coefficient == "pearson":
         return _weighted_correlation(*values, weights[:, documents]), len(systems)
     # Sums over the summaries of each document: a document that is drawn twice adds them twice.
-    there, starts = np.unique(documents, return_index=True)
-    drawn = weights[:, there]
+    present, starts = np.unique(documents, return_index=True)
+    drawn = weights[:, present]
     if coefficient == "spearman":
         ranks = [np.concatenate([signs for _, signs in _signs(each, starts)]) @ drawn.T for each in values]
         return _weighted_correlation(ranks[0].T, ranks[1].T, weights[:, documents]), len(systems)
@@ -251,21 +251,21 @@ def correlations_under(x: Floats, y: Floats, weights: Floats, level: str, coeffi
 
 def by_row(x: Floats, y: Floats, coefficient: str) -> Floats:
     """Correlate each row of x with the same row of y. Cells with NaN in either are left out."""
-    there = ~(np.isnan(x) | np.isnan(y))
+    present = ~(np.isnan(x) | np.isnan(y))
     if coefficient != "pearson":
-        signs = [_differences(each, there) for each in (x, y)]
+        signs = [_differences(each, present) for each in (x, y)]
         if coefficient == "tau-b":
             alike = (signs[0] * signs[1]).sum(axis=(1, 2))
             return _divided(alike, np.sqrt(np.abs(signs[0]).sum(axis=(1, 2)) * np.abs(signs[1]).sum(axis=(1, 2))))
         x, y = (each.sum(axis=2) for each in signs)
-    return _weighted_correlation(np.where(there, x, 0.0), np.where(there, y, 0.0), there.astype(np.float64))
+    return _weighted_correlation(np.where(present, x, 0.0), np.where(present, y, 0.0), present.astype(np.float64))
 
 
-def _differences(values: Floats, there: np.ndarray) -> Floats:
+def _differences(values: Floats, present: np.ndarray) -> Floats:
     """Return the sign of each difference within a row, 0 if one of the two values is missing."""
-    filled = np.where(there, values, 0.0)
+    filled = np.where(present, values, 0.0)
     signs = np.sign(filled[:, :, None] - filled[:, None, :])
-    return np.asarray(signs * (there[:, :, None] & there[:, None, :]))
+    return np.asarray(signs * (present[:, :, None] & present[:, None, :]))
 
 
 def _weighted_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
@@ -284,8 +284,8 @@ def _blocks(starts: Ints, rows: int) -> Iterator[tuple[slice, slice]]:
     ends = np.append(starts[1:], rows)
     first = 0
     while first < len(starts):
-        room = CELLS_AT_ONCE // max(rows, 1)
-        last = max(first + 1, int(np.searchsorted(ends, starts[first] + room, side="right")))
+        rows_at_once = CELLS_AT_ONCE // max(rows, 1)
+        last = max(first + 1, int(np.searchsorted(ends, starts[first] + rows_at_once, side="right")))
         yield slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
         first = last
 

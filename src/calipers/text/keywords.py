@@ -1,10 +1,10 @@
 """Expected summaries for BERTScore: the tokens most similar to the document as a whole.
 
-Algorithm 1 of Feng (2023): the cosine of each token's vector to the document's; tokens in the order of their
-similarity; the first k of them, as text, are the expected summary. It is no expectation over anything random, but what
-a picker of keywords would get. The printed listing sorts ascending and takes the first, that is the least similar
-tokens; its prose says the most similar ones, which is the default here. A token that occurs more than once counts once,
-with the similarity of its last occurrence, as in the listing.
+Algorithm 1 of Feng (2023) computes the cosine between the vector of each token and that of the document, sorts the
+tokens by it, and takes the first k tokens as the expected summary. This is not an expectation over random texts, but a
+selection of keywords. The printed listing sorts ascending and so takes the least similar tokens. Its prose says the
+most similar ones, which is the default here. A token that occurs more than once counts once, with the similarity of its
+last occurrence, as in the listing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def expected_texts(encoder: Encoder, source: Encoded, k: int, keywords: Keywords
     """Return the expected summary of a document in k tokens, or several drawn ones if tokens are random."""
     if keywords.choose == "random":
         own = source.tokens[~source.special]
-        # What is drawn depends on the document alone, not on its place among others.
+        # The draws depend on the document alone, not on its position in the collection.
         random = np.random.default_rng([keywords.seed, crc32(own.tobytes())])
         size = min(k, len(own))
         draws = (random.choice(own, size=size, replace=False) for _ in range(keywords.draws))

@@ -1,8 +1,8 @@
 """Names of text measures: a declared measure, one of its parts, and U, V1, V2 or E of it.
 
-ROUGE-2(part=recall)      precision, recall or, where nothing is said, f1
-V2(ROUGE-1)               between random texts and the upper bound
-E(ROUGE-1)                what the random texts themselves score
+ROUGE-2(part=recall)      precision, recall or f1 (the default)
+V2(ROUGE-1)               the score between that of random texts (0) and the upper bound (1)
+E(ROUGE-1)                the mean score of random texts
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class TextMeasure:
     """A part of a declared measure, as it is or normalised."""
 
     base: str  # ROUGE-1, ..., BERTScore
-    part: str = "f1"  # nothing for a measure that is one number
-    normal: str = ""  # U, V1, V2, E, or nothing
+    part: str = "f1"  # empty for a measure that is one number
+    normal: str = ""  # U, V1, V2, E, or empty
 
     @property
     def expects(self) -> bool:
@@ -71,7 +71,7 @@ def text_measure(name: str) -> TextMeasure:
         raise UnknownName(f"unknown part '{plain[2]}' of '{name}'; {there}")
     measure = TextMeasure(base, part, wrapped[1].upper() if wrapped else "")
     if measure.expects and declaration.chance is None:
-        raise CalipersError(f"{name}: {base} has no expected score, as random texts have none under it")
+        raise CalipersError(f"{name}: {base} has no expected score, because random texts cannot be scored by it")
     return measure
 
 

@@ -5,9 +5,10 @@ Williams' test is for two correlations (Pearson's) that share a variable, with n
     t = (r12 - r13) sqrt((n - 1) (1 + r23)) / sqrt(2 K (n - 1) / (n - 3) + (r12 + r13)^2 / 4 (1 - r23)^3)
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,      n - 3 degrees of freedom
 
-with 1 for people, 2 and 3 for the measures. A permutation test makes no such assumption and is for any agreement: both
-measures are standardised, their scores are exchanged at random (summary by summary, or all of a system, or all of a
-document), and the p value is how often the difference in agreement is then at least as large as the observed one.
+where 1 stands for people, 2 and 3 for the measures. A permutation test makes no such assumption and works for any kind
+of agreement. Both measures are standardised, and their scores are exchanged at random (text by text, system by system,
+or document by document). The p value is the share of exchanges after which the difference in agreement is at least as
+large as the observed one.
 
 Williams, The comparison of regression variables, JRSS B 1959. Graham & Baldwin, Testing for significance of increased
 correlation with human judgment, EMNLP 2014. Deutsch, Dror & Roth, A statistical analysis of summarization evaluation
@@ -40,7 +41,7 @@ class MeasureTest:
     difference: float
     p: float
     statistic: float = np.nan  # Williams' t
-    exact: bool = True  # no p value of samples
+    exact: bool = True  # False if p comes from samples
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> MeasureTest:
@@ -73,8 +74,8 @@ def williams_test(one: Floats, other: Floats, human: Floats, level: str = "syste
     if level not in ("system", "pooled"):
         raise CalipersError(f"Williams' test is for the levels system and pooled, not {level}")
     columns = [system_means(each) if level == "system" else each.ravel() for each in (x, y, people)]
-    there = ~np.isnan(columns[0])
-    rows = np.array([each[there] for each in columns])
+    present = ~np.isnan(columns[0])
+    rows = np.array([each[present] for each in columns])
     if rows.shape[1] < 4:
         return MeasureTest(np.nan, np.nan)
     r12, r13, r23 = by_row(rows[[2, 2, 0]], rows[[0, 1, 1]], "pearson").tolist()
@@ -95,15 +96,15 @@ def permutation_test(
     """Compare two measures by a permutation test ([system, document] each, higher is better).
 
     agreement: tau-b, spearman, pearson, accuracy (with tie calibration) or soft (soft pairwise accuracy, of systems).
-    All exchanges are tried where there are no more than `samples`; otherwise the observed order counts as one of them.
+    All exchanges are tried if there are at most `samples`. Otherwise the observed scores count as one of them.
     """
     check_agreement(level, agreement)
     if exchange not in EXCHANGES:
         raise CalipersError(f"unknown exchange '{exchange}'; there are {', '.join(EXCHANGES)}")
     x, y, people = _three(one, other, human)
     x, y = _standard(x), _standard(y)
-    there = ~np.isnan(x)
-    units = {"summaries": int(there.sum()), "systems": len(x), "documents": x.shape[1]}[exchange]
+    present = ~np.isnan(x)
+    units = {"summaries": int(present.sum()), "systems": len(x), "documents": x.shape[1]}[exchange]
     signs = sign_flips(units, samples, seed)
     exact = units < 30 and len(signs) == 2**units
     observed = float(_difference(x[None], y[None], people, level, agreement)[0])
@@ -115,7 +116,7 @@ def permutation_test(
         given = signs[start : start + step] < 0
         swapped = np.zeros((len(given), *x.shape), dtype=bool)
         if exchange == "summaries":
-            swapped[:, there] = given
+            swapped[:, present] = given
         else:
             swapped[:] = given[:, :, None] if exchange == "systems" else given[:, None, :]
         found = _difference(np.where(swapped, y, x), np.where(swapped, x, y), people, level, agreement)
@@ -149,9 +150,9 @@ def agreement_of(values: Floats, human: Floats, level: str, agreement: str) -> F
         rows = values.transpose(0, 2, 1).reshape(-1, systems)
         people = np.broadcast_to(human.T, (count, documents, systems)).reshape(-1, systems)
         each = by_row(rows, people, agreement).reshape(count, documents)
-        there = ~np.isnan(each)
+        present = ~np.isnan(each)
         with np.errstate(invalid="ignore"):
-            return np.asarray(np.where(there, each, 0.0).sum(axis=1) / there.sum(axis=1))
+            return np.asarray(np.where(present, each, 0.0).sum(axis=1) / present.sum(axis=1))
     return np.array([_pooled(each, human, agreement) for each in values])
 
 
@@ -159,8 +160,8 @@ def _pooled(values: Floats, human: Floats, coefficient: str) -> float:
     """Return one correlation over all summaries, by SciPy."""
     from scipy import stats
 
-    there = ~np.isnan(values)
-    x, y = values[there], human[there]
+    present = ~np.isnan(values)
+    x, y = values[present], human[present]
     if len(x) < 2 or (x == x[0]).all() or (y == y[0]).all():
         return np.nan
     function = {"tau-b": stats.kendalltau, "spearman": stats.spearmanr, "pearson": stats.pearsonr}[coefficient]

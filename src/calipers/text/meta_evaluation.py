@@ -1,4 +1,4 @@
-"""Meta-evaluation: how well each text measure agrees with people, and which measures agree better."""
+"""Meta-evaluation: agreement of each text measure with people, and tests of which measure agrees better."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BELIEVE = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextMetaEvaluation(Result):
-    """How well measures of texts agree with people, and which measures agree better."""
+    """Agreement of text measures with people, and tests of which measure agrees better."""
 
     scores: Scores
     human: Mapping[str, Floats]  # by aspect: [system, document]; may be empty

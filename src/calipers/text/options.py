@@ -9,10 +9,10 @@ from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.text.rouge_scores import SEVERAL
 
 UPPER = ("1", "attainable", "human")
-CHANCES = ("words", "sentences", "lead", "shuffled", "other-document")  # calipers.text.random_texts says what they are
+CHANCES = ("words", "sentences", "lead", "shuffled", "other-document")  # see calipers.text.random_texts
 CHOICES = ("most", "least", "random")
 BLEU_TOKENIZERS = ("13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")  # of sacrebleu
-TEXTS = 10  # random texts; each costs as much as scoring a text
+TEXTS = 10  # random texts per text; scoring each takes as long as scoring a text
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TextOptions:
             if given not in ("candidate", "reference") and (not isinstance(given, int) or given < 1):
                 raise CalipersError(f"{name} '{given}' is not a number of {unit}, candidate or reference")
         if min(self.draws, self.texts) < 2:
-            raise CalipersError("an expected score is drawn at least twice, or its error would be unknown")
+            raise CalipersError("texts and draws are at least 2, because the standard error would otherwise be unknown")
 
     @property
     def keywords(self) -> Keywords:

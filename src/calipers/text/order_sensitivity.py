@@ -1,9 +1,9 @@
 """Order documents from heterogeneous to homogeneous (algorithm 2 of Feng (2023)).
 
-Algorithm 2 of Feng (2023): the BERTScore of the k tokens most like the document, less that of the k least like it, in
-absolute value; ascending, the first documents are called heterogeneous and the last homogeneous. The profile of a
-document is the mean and the standard deviation of the cosine between each token's vector and the document's vector,
-which is the mean over its tokens (chapter 8.1).
+Algorithm 2 of Feng (2023) takes the absolute difference between the BERTScore of the k tokens most similar to the
+document and that of the k least similar tokens. Documents with a small difference are called heterogeneous, those with
+a large difference homogeneous. The profile of a document is the mean and the standard deviation of the cosine between
+the vector of each token and that of the document, which is the mean over its tokens (chapter 8.1).
 """
 
 from __future__ import annotations

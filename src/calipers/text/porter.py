@@ -159,7 +159,7 @@ _DOUBLE = (
         "ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive biliti:ble fulli:ful",
         _has_measure,
     ),
-    ("logi", "log", lambda rest: _has_measure(rest + "l")),  # what is left of "log" counts
+    ("logi", "log", lambda rest: _has_measure(rest + "l")),  # the rest before "log" counts
 )
 _NESS = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:", _has_measure)
 _SINGLE = (

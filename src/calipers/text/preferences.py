@@ -1,9 +1,9 @@
 """Pairwise preferences of people, and which measure agrees with them.
 
-An item is a document and two systems; people's verdict on it is that of the majority of annotators. A new measure wins
-the item where it prefers the summary that people prefer and the base does not, loses it where the base does and it does
-not, and ties where both are right or both wrong. A measure that gives both summaries the same score prefers neither.
-Shares are of the items of a pair of systems, and their mean is over pairs.
+An item is a document and two systems. The verdict of people is that of the majority of annotators. A new measure wins
+an item if it prefers the text that people prefer and the base measure does not. It loses the item in the reverse case,
+and ties if both are right or both are wrong. A measure that gives both texts the same score prefers neither. Shares are
+computed per pair of systems, and then averaged over pairs.
 
 Feng (2023), tables 8.4 and 9.2, whose annotations are not published.
 """
@@ -72,9 +72,10 @@ OUTCOMES = ("win", "tie broken", "lost", "tie")
 class WinLostTie(Result):
     """Items per pair of systems, and the shares in which the new measure wins, breaks ties, loses and ties.
 
-    win: the new measure sees what people prefer, and the base prefers the other text. tie broken: the new measure sees
-    it, and the base scores both texts the same. lost: the base sees it and the new measure does not, or the base scores
-    both the same and the new measure prefers the other text. tie: all other items.
+    win: the new measure prefers the text that people prefer, and the base prefers the other text. tie broken: the new
+    measure prefers the text that people prefer, and the base scores both the same. lost: the base prefers the text that
+    people prefer and the new measure does not, or the base scores both the same and the new measure prefers the other
+    text. tie: all other items.
     """
 
     base: str

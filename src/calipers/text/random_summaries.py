@@ -4,11 +4,11 @@
 
     E[matches] = sum over n-grams g of the reference, over t = 1..r(g), of Pr(the summary has g at least t times)
 
-As precision, recall and F1 are linear in the matches (L is fixed), so are their expectations. That is exact for one
-reference, and for the mean over several. The best of several, and common subsequences, are no sums over n-grams: there
-all summaries are enumerated where they are few, and drawn where they are not.
+Precision, recall and F1 are linear in the matches (L is fixed), so their expectations follow from E[matches]. This is
+exact for one reference, and for the mean over several references. The best of several references, and the longest
+common subsequence, are not sums over n-grams: there all summaries are enumerated if they are few, and drawn otherwise.
 
-Putting the expected counts into min() instead would be wrong (Jensen): min is concave.
+Putting expected counts into min() instead would be wrong (Jensen's inequality), because min is concave.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from calipers.text.rouge_scores import Gram, References, Score, gram_size, rouge
 from calipers.text.subsequences import common
 from calipers.text.tokens import tokenizer_of
 
-ENUMERATED = 20_000  # summaries that are all gone through rather than drawn
-Shape = tuple[int, ...]  # which words of an n-gram are the same, as 0, 1, 0
+ENUMERATED = 20_000  # at most this many summaries are enumerated; of more, some are drawn
+Shape = tuple[int, ...]  # equal words of an n-gram have equal numbers: 0, 1, 0 for "a b a"
 Moves = tuple[tuple[tuple[int, bool], ...], ...]  # [state][word]: the next state, and whether the n-gram is complete
 
 
@@ -61,8 +61,9 @@ def expected_rouge(
 ) -> ExpectedRouge:
     """Return the expected ROUGE-n (precision, recall, F1) of `length` words drawn from the source.
 
-    Exact for one reference, and for several="mean"; for the best of several references, and for n="L", exact by
-    enumeration where there are few summaries, else from so many draws (`exactness` says which, `error` how far off).
+    The value is exact for one reference and for several="mean". For the best of several references and for n="L", it is
+    enumerated if there are few summaries, and sampled (`draws`) otherwise. `exactness` says which, and `error` is the
+    standard error.
 
     >>> found = expected_rouge("the cat sat on the mat the end", ["the cat on the mat"], length=3)
     >>> found["ROUGE-1"].f1 == 33 / 64, found.exactness
@@ -74,20 +75,20 @@ def expected_rouge(
     drawn_from = words(source)
     name = rouge_name(f"ROUGE-{n}")
     if name == "ROUGE-Lsum":
-        raise CalipersError("ROUGE-Lsum has no expected value here: words drawn at random form no sentences")
+        raise CalipersError("ROUGE-Lsum has no expected value, because words drawn at random form no sentences")
     texts = texts_of(references)
     if not drawn_from:
         raise CalipersError("the source has no words to draw a summary from")
     if length < 0 or int(length) != length:
         raise CalipersError(f"length {length} is not a number of words")
     known = References([words(text) for text in texts])
-    chances = Chances(drawn_from, known, np.array([int(length)]), several, draws, seed)
-    mean, error, exactness = chances.of(name)
+    drawn = RandomSummaries(drawn_from, known, np.array([int(length)]), several, draws, seed)
+    mean, error, exactness = drawn.expected(name)
     return ExpectedRouge(name, Score(*mean[0].tolist()), exactness, Score(*error[0].tolist()))
 
 
 @dataclass(frozen=True, eq=False)
-class Chances:
+class RandomSummaries:
     """Random summaries of one source, scored against its references, at some lengths (ascending)."""
 
     source: Sequence[str]
@@ -97,7 +98,7 @@ class Chances:
     draws: int = DRAWS
     seed: int = SEED
 
-    def of(self, name: str) -> tuple[Floats, Floats, str]:
+    def expected(self, name: str) -> tuple[Floats, Floats, str]:
         """Return expected parts and standard errors ([length, part] each), and the exactness."""
         if name != "ROUGE-L" and (self.several == "mean" or self._one_reference):
             mean = self._exact(name)
@@ -126,13 +127,13 @@ class Chances:
     def _one_reference(self) -> bool:
         return len({tuple(words) for words in self.references.words}) == 1
 
-    # -- summaries, all of them or some ------------------------------------------------------------------
+    # -- all summaries, or a sample ------------------------------------------------------------------
 
     @cached_property
     def _every(self) -> tuple[Ints, Floats] | None:
-        """All summaries as rows of the references' words, and their probabilities; None if there are too many.
+        """All summaries as rows of numbered words, and their probabilities; None if there are too many.
 
-        What no reference has is word 0, whatever it is.
+        All words that no reference has are word 0.
         """
         ids = self.references.ids
         times: Counter[int] = Counter()
@@ -150,7 +151,7 @@ class Chances:
 
     @cached_property
     def rows(self) -> Ints:
-        """Summaries as rows of the references' words; a shorter summary is the beginning of a row."""
+        """Summaries as rows of numbered words. A shorter summary is the beginning of a row."""
         if self._every is not None:
             return self._every[0]
         words = np.array([self.references.ids.get(word, 0) for word in self.source])
@@ -215,17 +216,19 @@ def _met_before(rows: Ints) -> Ints:
     return found
 
 
-# -- how often a random text contains an n-gram ----------------------------------------------------------------
+# -- number of times that a random text contains an n-gram --------------------------------------------------
 #
-# The text is read by the automaton that recognises the n-gram (Knuth, Morris & Pratt): its state is how many words of
-# the n-gram the text ends with. Beside the state goes the count so far, no further than needed. Words are drawn
-# independently, w with chance c(w) / n. A single word is the n-gram of a one-state automaton: its counts are binomial.
+# An automaton that recognises the n-gram reads the text (Knuth, Morris & Pratt). Its state is the number of words of
+# the n-gram that the text ends with. The count of n-grams so far is tracked with the state, up to the largest count
+# needed. Words are drawn independently, w with probability c(w) / n. For a single word the automaton has one state, and
+# the counts are binomial.
 
 
 def tails(grams: Sequence[Gram], most: Ints, source: Mapping[str, int], lengths: Ints) -> Floats:
-    """Return the chance that a random text holds an n-gram at least t times: [n-gram, t - 1, length].
+    """Return the probability that a random text holds an n-gram at least t times: [n-gram, t - 1, length].
 
-    `source` counts the words that are drawn from. Beyond an n-gram's own `most`, chances are not worked out, but 0.
+    source: counts of the words that are drawn. most: largest t that is needed for each n-gram; beyond it, the result
+    is 0.
 
     >>> tails([("a",)], np.array([2]), {"a": 1, "b": 1}, np.array([1, 2])).tolist()
     [[[0.5, 0.75], [0.0, 0.25]]]
@@ -264,7 +267,7 @@ def _moves(shape: Shape) -> Moves:
 
 
 def _independent(shape: Shape, chance: Floats, most: int, lengths: Ints) -> Floats:
-    """Return the chances of all n-grams of one shape. `chance` is [n-gram, word of it]."""
+    """Return the probabilities of all n-grams of one shape. `chance` is [n-gram, word of it]."""
     moves = _moves(shape)
     every = np.concatenate([chance, np.maximum(1 - chance.sum(axis=1, keepdims=True), 0.0)], axis=1)
     now = np.zeros((len(moves), len(chance), most + 1))
@@ -284,7 +287,7 @@ def _independent(shape: Shape, chance: Floats, most: int, lengths: Ints) -> Floa
 
 
 def _arrive(target: Floats, flow: Floats, complete: bool) -> None:
-    """Add chances to a state. The count (last axis) goes up by one if the n-gram is complete."""
+    """Add probabilities to a state. The count (last axis) goes up by one if the n-gram is complete."""
     if complete:
         target[..., 1:] += flow[..., :-1]
         target[..., -1] += flow[..., -1]

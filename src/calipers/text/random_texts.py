@@ -3,13 +3,14 @@
     words            words of the source, drawn independently (the model of Feng (2023))
     sentences        whole sentences of the source, drawn at random as long as they fit, in the source's order
     lead             the beginning of the source
-    shuffled         the candidate's own words in random order: what is left of its score without its order
-    other-document   a reference of another document: what good writing is worth on the wrong topic
+    shuffled         the words of the text itself in random order: a score that does not depend on the order of words
+    other-document   a reference of another document: good writing about another topic
 
-Words, sentences and the lead are as long as the text they stand beside, or as `TextOptions.length` says. The same texts
-are scored by every measure. Where there are no more of them than are asked for, all are taken (enumerated).
+Words, sentences and the lead have the length of the text that they are compared with, or `TextOptions.length` words.
+All measures score the same random texts. If there are no more than the requested number of random texts, all of them
+are scored (enumerated).
 
-Sentences that still fit are taken in the order in which they are drawn; where none fits, the first one drawn is cut.
+Sentences are added in the order in which they are drawn, as long as they fit. If none fits, the first one is cut.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class DrawnTexts:
 
     groups: tuple[tuple[str, ...], ...]
     place: Ints
-    weights: tuple[Floats | None, ...]  # the chance of each text of a group; None where they were drawn
+    weights: tuple[Floats | None, ...]  # the probability of each text of a group; None for drawn texts
     exactness: str
 
 
@@ -44,11 +45,11 @@ class RandomTexts:
     """Random texts for a set of summaries, drawn once."""
 
     def __init__(self, collection: TextCollection, options: TextOptions) -> None:
-        self._summaries, self._options = collection, options
+        self._collection, self._options = collection, options
         self._words = tokenizer_of(options.tokenizer, options.stem)
         self._known: dict[tuple[str, str, tuple[str, ...]], DrawnTexts] = {}
 
-    def beside(self, chance: str, document: Document, texts: tuple[str, ...]) -> DrawnTexts:
+    def drawn_for(self, chance: str, document: Document, texts: tuple[str, ...]) -> DrawnTexts:
         """Return random texts of one kind for these texts about a document."""
         if chance not in CHANCES:
             raise CalipersError(f"unknown chance '{chance}'; there are {', '.join(CHANCES)}")
@@ -63,7 +64,7 @@ class RandomTexts:
         if chance == "other-document":
             return _grouped([self._others(document)], [0] * len(texts))
         source = needed_source(document)
-        lengths = lengths_beside(texts, document, self._words, self._options)
+        lengths = random_text_lengths(texts, document, self._words, self._options)
         if not self._words(source):
             raise CalipersError(f"the source of {document} has no words to draw a text from")
         several, place = np.unique(lengths, return_inverse=True)
@@ -94,11 +95,11 @@ class RandomTexts:
         between = "\n" if "\n" in source else " "
         found = []
         for order in orders:
-            taken, room = [], length
+            taken, words_left = [], length
             for i in order:
-                if sizes[i] <= room:
+                if sizes[i] <= words_left:
                     taken.append(i)
-                    room -= sizes[i]
+                    words_left -= sizes[i]
             if taken:
                 found.append(between.join(every[i] for i in sorted(taken)))
             else:
@@ -113,9 +114,9 @@ class RandomTexts:
         return [" ".join(pieces[i] for i in order) for order in orders], exactness
 
     def _others(self, document: Document) -> Group:
-        others = [each for each in self._summaries.documents if each.id != document.id]
+        others = [each for each in self._collection.documents if each.id != document.id]
         if not others:
-            raise CalipersError("there is no other document whose reference could be taken (--chance other-document)")
+            raise CalipersError("there is no other document whose reference could be taken (chance other-document)")
         every = [text for each in others for text in each.references]
         if len(every) <= self._options.texts:
             return every, "enumerated"
@@ -154,7 +155,7 @@ def _every_text(times: Counter[str], length: int) -> Group:
     return [" ".join(row) for row in rows], "enumerated", chance
 
 
-# -- what ROUGE's own expectations share -----------------------------------------------------------------------
+# -- shared with the expectations of ROUGE -----------------------------------------------------------------------
 
 
 def drawn_places(random: np.random.Generator, size: int, draws: int, longest: int) -> Ints:
@@ -174,11 +175,10 @@ def text_number(text: str) -> int:
     return crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def lengths_beside(texts: Sequence[str], document: Document, words: Tokenizer, options: TextOptions) -> Ints:
+def random_text_lengths(texts: Sequence[str], document: Document, words: Tokenizer, options: TextOptions) -> Ints:
     """Return the number of words of the random text for each text.
 
-    Nothing can be drawn to the length of an empty text: it is held against one as long as the references, so that it
-    gets V2 = -1 for saying nothing rather than 0.
+    An empty text is compared with a random text as long as the references, so that it gets V2 = -1, not 0.
     """
     mean = max(1, round(float(np.mean([len(words(text)) for text in document.references]))))
     if isinstance(options.length, int):

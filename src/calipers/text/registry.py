@@ -6,7 +6,7 @@
     @calipers.text.measure("Name", batch=True)
     def name(candidates, references, sources): ...            all texts at once: an array
 
-What is declared here can be normalised (U, V1, V2, E), correlated with people, compared and reported as ROUGE can.
+A declared measure can be normalised (U, V1, V2, E), correlated with people, compared and reported, like ROUGE.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.text.collection import Document, TextCollection
     from calipers.text.options import TextOptions
 
-ONE = ("",)  # the parts of a measure that is one number
+ONE = ("",)  # parts of a measure that is one number
 Function = TypeVar("Function", bound=Callable[..., Any])
 Needs = Literal["", "references", "source", "judgments"]
 
@@ -49,23 +49,23 @@ class TextTask:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """The summaries, options and models from which a scorer is prepared."""
+    """Texts, options and models from which a scorer is prepared."""
 
     collection: TextCollection
     options: TextOptions
     matcher: Matcher | None = None
-    kept: ScoreCache | None = None  # the scores of random texts
-    shared: dict[str, Any] = field(default_factory=dict)  # what measures of one family work out once
+    cache: ScoreCache | None = None  # scores of random texts
+    shared: dict[str, Any] = field(default_factory=dict)  # values that measures of one family compute once
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """Expected scores of random texts for each summary of a document: [summary, part]."""
+    """Expected scores of random texts for each text about a document: [text, part]."""
 
     mean: Floats
     error: Floats  # standard errors; 0 unless sampled
     exactness: str  # exact, enumerated or sampled
-    draws: int = 0  # random texts per summary, where sampled
+    draws: int = 0  # random texts per text, if sampled
     share: Floats | None = None  # the mean of scores converted to shares of 1, for measures on another scale
     share_error: Floats | None = None
 
@@ -73,9 +73,9 @@ class Expectation:
 class Scorer(ABC):
     """A measure that is ready to score texts."""
 
-    name: str  # with all that makes its figures
+    name: str  # with the model and options that the scores depend on
     signature: str = ""  # the library that does it, and how
-    identity: str = ""  # what its scores depend on beside the texts; nothing where that is not known
+    identity: str = ""  # everything except the texts that its scores depend on; empty if unknown
 
     @abstractmethod
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -104,15 +104,15 @@ class TextDeclaration:
     """A declared measure of texts."""
 
     name: str
-    prepare: Callable[[Context, str], Scorer]  # from its canonical name
-    parts: tuple[str, ...] = ONE  # the last one is meant where none is named
+    prepare: Callable[[Context, str], Scorer]  # takes the canonical name
+    parts: tuple[str, ...] = ONE  # the last one is the default
     lower: bool = False  # a lower score is the better one
     share: Callable[[Floats], Floats] | None = None  # scores as shares of 1, which are normalised
-    chance: str | None = "words"  # the random texts of its expected score; None where it has none
-    needs: Needs = ""  # what it cannot do without
+    chance: str | None = "words"  # random texts of its expected score; None if it has none
+    needs: Needs = ""  # fields of the data that the measure needs
     aliases: tuple[str, ...] = ()
-    pattern: re.Pattern[str] | None = None  # of the names of a family, as ROUGE-1 ... ROUGE-9
-    canonical: Callable[[str], str] | None = None  # such a name as tables have it
+    pattern: re.Pattern[str] | None = None  # of the names of a family, such as ROUGE-1 ... ROUGE-9
+    canonical: Callable[[str], str] | None = None  # returns the canonical spelling of such a name
     function: Callable[..., Any] | None = None  # the decorated function, if the measure is one
     sentence: str = ""  # of its card
     formula: str = ""
@@ -139,7 +139,7 @@ def declare(declaration: TextDeclaration) -> TextDeclaration:
 
 
 def _refuse_built_in(names: Iterable[str]) -> None:
-    """Stop where a user's measure has the name of a built-in one, which would be loaded later and replace it."""
+    """Refuse a measure of a user that has the name of a built-in measure."""
     _load()
     for name in names:
         patterned = (each for each in _DECLARED.values() if each.pattern is not None and each.pattern.match(name))
@@ -163,17 +163,17 @@ def measure(
 ) -> Callable[[Function], Function]:
     """Declare a measure of texts, as a function of (candidate, references, source) that returns a number.
 
-    batch: the function takes all texts at once, (candidates, references, sources), and gives an array.
-    parts: the names of several numbers that it gives for each text, as ("precision", "recall", "f1"); the last one is
-    meant where none is named. lower: less is better. share: turns an array of scores into shares of 1, 0 being worth
-    nothing: these are normalised, where scores are on another scale. chance: the random texts that an expected score
-    comes from (`calipers.text.options.CHANCES`), None where there is none. The card of the measure shows the first
-    paragraph of the docstring, `formula` and `citation`.
+    batch: the function takes all texts at once, (candidates, references, sources), and returns an array.
+    parts: names of several numbers that it returns for each text, such as ("precision", "recall", "f1"); the last one
+    is the default. lower: less is better. share: converts an array of scores on another scale to shares of 1, which are
+    normalised. chance: random texts that an expected score comes from (`calipers.text.options.CHANCES`), or None if the
+    measure has no expected score. The card of the measure shows the first paragraph of the docstring, `formula` and
+    `citation`.
 
     >>> from calipers import text
     >>> @text.measure("Brevity")
     ... def brevity(candidate, references, source):
-    ...     '''How short a summary is beside its source.'''
+    ...     '''Brevity of a summary, relative to its source.'''
     ...     return 1 - len(candidate) / len(source)
     >>> rows = [{"summary": "a cat", "references": "a cat", "source": "a cat sat on a mat"}]
     >>> text.evaluate_texts(rows, "Brevity")["Brevity"].round(2).tolist()

@@ -125,8 +125,8 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
     """Show the documents on which systems differ most, with the texts."""
     scores = material.scores
     values = scores.values[0]
-    there = ~np.isnan(values).all(axis=0)
-    low, high = (np.where(there, f(values), np.nan) for f in (_least, _most))
+    present = ~np.isnan(values).all(axis=0)
+    low, high = (np.where(present, f(values), np.nan) for f in (_least, _most))
     order = np.argsort(-np.nan_to_num(high - low, nan=-1.0), kind="stable").tolist()
     ends = (_most, _least) if scores.signs[0] > 0 else (_least, _most)
     top = material.choices.top if detail.top is None else min(detail.top, material.choices.top)
@@ -139,8 +139,8 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
         Column("best system", numeric=False),
         Column("worst system", numeric=False),
     )
-    means = np.divide(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0), out=np.full(len(there), np.nan),
-                      where=there)  # fmt: skip
+    means = np.divide(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0), out=np.full(len(present), np.nan),
+                      where=present)  # fmt: skip
     rows = []
     for d in order:
         best, worst = (f(values[:, d : d + 1], True) for f in ends)
@@ -154,7 +154,7 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
         f"{many.capitalize()} by how far the systems are apart in {material.measure}.{below}",
         values={
             "grid": Grid("texts", columns, tuple(rows), many),
-            "shown": [_document(material, d) for d in order[:top] if there[d]],
+            "shown": [_document(material, d) for d in order[:top] if present[d]],
             "measure": material.measure,
         },
     )  # fmt: skip
@@ -260,9 +260,9 @@ def _grid(key: str, table: Table, what: str, names: set[str]) -> Grid:
 
 
 def _means(values: Any) -> Any:
-    there = ~np.isnan(values)
+    present = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1)
+        return np.where(present, values, 0.0).sum(axis=1) / present.sum(axis=1)
 
 
 def _least(values: Any, place: bool = False) -> Any:

@@ -11,13 +11,13 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.random_summaries import Chances
-from calipers.text.random_texts import lengths_beside, needed_source
+from calipers.text.random_summaries import RandomSummaries
+from calipers.text.random_texts import needed_source, random_text_lengths
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
 from calipers.text.tokens import sentences, tokenizer_of
 
-WORDS_KEPT = 100_000  # texts whose words are kept
+WORDS_KEPT = 100_000  # texts whose words are cached
 
 
 class RougeTexts:
@@ -27,7 +27,7 @@ class RougeTexts:
         self.options = options
         self.words = lru_cache(WORDS_KEPT)(tokenizer_of(options.tokenizer, options.stem))
         self.references = lru_cache(1000)(self._references)
-        self._drawn: dict[tuple[str, tuple[int, ...]], Chances] = {}
+        self._drawn: dict[tuple[str, tuple[int, ...]], RandomSummaries] = {}
 
     @classmethod
     def of(cls, context: Context) -> RougeTexts:
@@ -38,7 +38,7 @@ class RougeTexts:
     def _references(self, texts: tuple[str, ...]) -> References:
         return References([self.words(text) for text in texts])
 
-    def chances(self, task: TextTask, lengths: Ints) -> Chances:
+    def random_summaries(self, task: TextTask, lengths: Ints) -> RandomSummaries:
         """Return the random summaries of these lengths (ascending)."""
         source = self.words(needed_source(task.document))
         if not source:
@@ -46,7 +46,7 @@ class RougeTexts:
         key = task.document.id, tuple(lengths.tolist())
         if key not in self._drawn:
             options, known = self.options, self.references(task.document.references)
-            self._drawn[key] = Chances(source, known, lengths, options.several, options.draws, options.seed)
+            self._drawn[key] = RandomSummaries(source, known, lengths, options.several, options.draws, options.seed)
         return self._drawn[key]
 
 
@@ -86,10 +86,10 @@ class RougeScorer(Scorer):
     def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
         found = []
         for task in tasks:
-            lengths = lengths_beside(task.texts, task.document, self._texts.words, self._texts.options)
-            drawn = self._texts.chances(task, np.unique(lengths))
+            lengths = random_text_lengths(task.texts, task.document, self._texts.words, self._texts.options)
+            drawn = self._texts.random_summaries(task, np.unique(lengths))
             place = np.searchsorted(drawn.lengths, lengths)
-            mean, error, exactness = drawn.of(self.name)
+            mean, error, exactness = drawn.expected(self.name)
             found.append(Expectation(mean[place], error[place], exactness, self._texts.options.draws))
         return found
 

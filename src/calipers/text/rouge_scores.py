@@ -1,11 +1,12 @@
-"""ROUGE: how much of a reference a summary repeats, and how much of the summary does.
+"""ROUGE: words and n-grams that a summary and a reference share.
 
     ROUGE-n   matches = sum over n-grams of min(count in the summary, count in the reference)
     ROUGE-L   matches = length of the longest common subsequence of words
-    ROUGE-Lsum  as ROUGE-L, sentence by sentence: words of the reference in a common subsequence with any sentence
-    precision = matches / of the summary,   recall = matches / of the reference,   F1 = 2 matches / (sum of both)
+    ROUGE-Lsum  like ROUGE-L, sentence by sentence: words of the reference in a common subsequence with any sentence
+    precision = matches / size of the summary,   recall = matches / size of the reference
+    F1 = 2 matches / (size of the summary + size of the reference)
 
-Of several references, `max` takes the one with the best F1 and `mean` the mean over all.
+With several references, `max` takes the one with the best F1 and `mean` the mean over all.
 
 Lin, ROUGE: a package for automatic evaluation of summaries, 2004.
 """
@@ -50,9 +51,8 @@ def rouge(
 ) -> Mapping[str, Score]:
     """Score a summary against its references. Returns precision, recall and F1 by measure name.
 
-    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum (sentences are lines).
-    tokenizer="ascii" is the rule of the original package, stem=True its stemming. Of several references
-    `several` takes the max (by F1) or the mean.
+    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum (sentences are lines). tokenizer: "unicode", or "ascii" as in the
+    original package. stem: use Porter's stems. several: take the reference with the best F1 ("max"), or the mean.
 
     >>> scores = rouge("the cat sat", ["the cat on the mat"])
     >>> scores["ROUGE-1"]
@@ -64,14 +64,14 @@ def rouge(
     named = {name: rouge_name(name) for name in names}
     texts = texts_of(references)
     known = References([words(text) for text in texts])
-    told = words(candidate)
+    own_words = words(candidate)
     found = {}
     for name, canonical in named.items():
         if canonical == "ROUGE-Lsum":
             lines = [[words(line) for line in sentences(text)] for text in (candidate, *texts)]
             parts = sentence_parts(lines[0], lines[1:], several)
         else:
-            parts = known.parts(canonical, [told], several)[0]
+            parts = known.parts(canonical, [own_words], several)[0]
         found[name] = Score(*parts.tolist())
     return found
 
@@ -210,8 +210,9 @@ def size_of(name: str, words: Ints) -> Ints:
 
 
 def parts_of(matched: Floats | Ints, of_candidate: Ints, of_reference: Ints) -> Floats:
-    """Precision, recall and F1, along a new last axis. All are linear in the matches, so that this also turns
-    expected matches into expected scores.
+    """Return precision, recall and F1 along a new last axis.
+
+    All are linear in the matches, so that expected matches give expected scores.
 
     >>> parts_of(np.array(2), np.array(3), np.array(5)).tolist()
     [0.6666666666666666, 0.4, 0.5]

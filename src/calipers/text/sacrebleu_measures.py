@@ -131,13 +131,13 @@ def corpus_scores(collection: TextCollection, measures: str | Sequence[str], opt
     rows = []
     most = max(len(document.references) for document in collection.documents)
     for system, texts in zip(collection.systems, collection.texts, strict=True):
-        there = [place for place, text in enumerate(texts) if text is not None]
-        known = [collection.documents[place].references for place in there]
+        present = [place for place, text in enumerate(texts) if text is not None]
+        known = [collection.documents[place].references for place in present]
         references = [[each[i] if i < len(each) else None for each in known] for i in range(most)]
         cells = []
         for name in names:
             made = _metric(name, metric_options(name, collection, options.bleu_tokenizer), references)
-            cells.append(made.corpus_score([texts[place] for place in there], None).score / 100)
+            cells.append(made.corpus_score([texts[place] for place in present], None).score / 100)
             signatures[f"{name}: sacrebleu {made.get_signature()}"] = None
         rows.append((system, *cells))
     return Table(("system", *names), tuple(rows), notes=tuple(signatures))

@@ -13,7 +13,7 @@ from calipers.lists import Floats
 from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.collection import TextCollection
 from calipers.text.options import TextOptions
-from calipers.text.random_texts import DrawnTexts, RandomTexts, lengths_beside
+from calipers.text.random_texts import DrawnTexts, RandomTexts, random_text_lengths
 from calipers.text.registry import Context, Expectation, Scorer, TextDeclaration, TextTask
 from calipers.text.tokens import tokenizer_of
 
@@ -33,12 +33,12 @@ def bounded(
     share = declaration.share or _itself
     parts, ideal = np.full(shape, np.nan), np.ones(shape)
     tasks, rows = _tasks(collection)
-    for (there, d), found in zip(rows, scorer.scores(tasks, progress), strict=True):
-        parts[there, d] = found
+    for (present, d), found in zip(rows, scorer.scores(tasks, progress), strict=True):
+        parts[present, d] = found
     unknown = upper and options.upper == "attainable" and not _attainable(scorer, tasks, rows, options, ideal)
     if upper and options.upper == "human":
-        for (there, d), most in zip(rows, human_ceiling(scorer, tasks, share), strict=True):
-            ideal[there, d] = most
+        for (present, d), most in zip(rows, human_ceiling(scorer, tasks, share), strict=True):
+            ideal[present, d] = most
     bounds: dict[str, Any] = {}
     if expects:
         chance = options.chance or declaration.chance or ""
@@ -61,11 +61,11 @@ def _tasks(collection: TextCollection) -> tuple[list[TextTask], list[tuple[list[
     """Return the texts about each document, and the systems that wrote them."""
     tasks, rows = [], []
     for d, document in enumerate(collection.documents):
-        there = [s for s, row in enumerate(collection.texts) if row[d] is not None]
-        if there:
-            texts = tuple(collection.texts[s][d] or "" for s in there)
-            tasks.append(TextTask(document, texts, tuple(collection.systems[s] for s in there)))
-            rows.append((there, d))
+        present = [s for s, row in enumerate(collection.texts) if row[d] is not None]
+        if present:
+            texts = tuple(collection.texts[s][d] or "" for s in present)
+            tasks.append(TextTask(document, texts, tuple(collection.systems[s] for s in present)))
+            rows.append((present, d))
     return tasks, rows
 
 
@@ -78,12 +78,12 @@ def _attainable(
 ) -> bool:
     """Fill in attainable upper bounds. Returns False if they are not known."""
     words = tokenizer_of(options.tokenizer, options.stem)
-    for task, (there, d) in zip(tasks, rows, strict=True):
-        lengths = lengths_beside(task.texts, task.document, words, options)
+    for task, (present, d) in zip(tasks, rows, strict=True):
+        lengths = random_text_lengths(task.texts, task.document, words, options)
         own = np.array([len(words(text)) or int(n) for text, n in zip(task.texts, lengths, strict=True)])
         if (most := scorer.attainable(task, own)) is None:
             return False
-        ideal[there, d] = most
+        ideal[present, d] = most
     return True
 
 
@@ -113,12 +113,12 @@ def _scored(
     share: Callable[[Floats], Floats],
 ) -> list[Expectation]:
     """Score random texts one by one, each different text of a document once."""
-    drawn_texts = [drawn.beside(chance, task.document, task.texts) for task in tasks]
+    drawn_texts = [drawn.drawn_for(chance, task.document, task.texts) for task in tasks]
     known = [
         {text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in drawn_texts
     ]
     random = [TextTask(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)]
-    scores = scorer.scores(random) if context.kept is None else context.kept.scores(scorer, random)
+    scores = scorer.scores(random) if context.cache is None else context.cache.scores(scorer, random)
     found = []
     for each, place, values in zip(drawn_texts, known, scores, strict=True):
         groups_of = [values[[place[text] for text in texts]] for texts in each.groups]
@@ -131,12 +131,12 @@ def _scored(
 def _weighted_means(groups: Sequence[Floats], drawn: DrawnTexts) -> tuple[Floats, Floats]:
     """Return the mean score of the random texts for each summary, and its standard error: [summary, part] each."""
     means, errors = [], []
-    for own, chances in zip(groups, drawn.weights, strict=True):
-        if chances is None:
+    for own, weights in zip(groups, drawn.weights, strict=True):
+        if weights is None:
             means.append(own.mean(axis=0))
             errors.append(own.std(axis=0, ddof=1) / np.sqrt(len(own)))
         else:
-            means.append(chances @ own)
+            means.append(weights @ own)
             errors.append(np.zeros(own.shape[1]))
     return np.array(means)[drawn.place], np.array(errors)[drawn.place]
 

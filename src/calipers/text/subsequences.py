@@ -1,11 +1,11 @@
-"""Longest common subsequences, for all places of a reference at once.
+"""Lengths of longest common subsequences, computed with bit vectors.
 
-A bit of V for each place of the reference is 1 as long as no step of the dynamic programme has been taken there. With
-M the places of the reference that hold the candidate's next word,
+V has one bit for each place of the reference, which is 1 until the dynamic programme takes a step at that place. M has
+the bits of the places that hold the next word of the candidate. For each word,
 
     V <- (V + (V & M)) | (V & ~M),        length = zeros of V
 
-Many candidates go through it side by side, in words of 64 places; a long text by itself, in one long number.
+Many candidates are computed together, in 64-bit integers. A long text is computed alone, in one long integer.
 
 Crochemore, Iliopoulos, Pinzon & Reid, A fast and practical bit-vector algorithm for the longest common subsequence
 problem, IPL 2001.
@@ -24,9 +24,9 @@ from calipers.lists import Ints
 
 Words = NDArray[np.uint64]
 BITS = 64
-LONGEST = 200_000  # words of a text: the time grows with the square of it
-ALONE = 40  # texts and references for each 64 places, below which one at a time is quicker
-OFTEN = 64  # occurrences of a word whose bits are kept
+LONGEST = 200_000  # words of a text; time grows with the square
+ALONE = 40  # with fewer texts and references per 64 places, one at a time is faster
+OFTEN = 64  # the bits of words that occur at least so often are kept
 MOST_CELLS = 25_000_000  # words of a sentence times words of another
 
 
@@ -62,8 +62,8 @@ class Places:
 def common(candidates: Ints, where: Places, lengths: Ints) -> Ints:
     """Return the lengths of the longest common subsequences: [candidate, length, reference].
 
-    `candidates` are rows of words (0 for one that no reference has); `lengths`, ascending, says after how many words
-    of each row to look. So one pass serves every prefix.
+    candidates: rows of numbered words (0 for a word that no reference has). lengths: numbers of words, ascending; the
+    result is given for each of these prefixes of a row.
     """
     rows, steps = candidates.shape
     if steps > LONGEST:
@@ -165,19 +165,20 @@ def union_matches(reference: Sequence[Sequence[str]], candidate: Sequence[Sequen
 
 
 def _one_subsequence(one: Sequence[str], other: Sequence[str]) -> set[int]:
-    """The places in `one` of a longest common subsequence; of several, the one found from the end, ties going back in
-    `other` first, as the ROUGE packages do.
+    """Return the places in `one` of a longest common subsequence.
+
+    Of several, it is the one that a search from the end finds if ties go back in `other` first, as in ROUGE packages.
     """
     if len(one) * len(other) > MOST_CELLS:
         raise CalipersError(
-            f"a sentence of {len(one):,} words beside one of {len(other):,} is too long for ROUGE-Lsum: put each "
+            f"a sentence of {len(one):,} words and one of {len(other):,} are too long for ROUGE-Lsum: put each "
             "sentence on a line of its own, or use ROUGE-L"
         )
     rows = [[0] * (len(other) + 1)]
     for word in one:
         above, row = rows[-1], [0]
-        for j, beside in enumerate(other):
-            row.append(above[j] + 1 if word == beside else max(above[j + 1], row[-1]))
+        for j, other_word in enumerate(other):
+            row.append(above[j] + 1 if word == other_word else max(above[j + 1], row[-1]))
         rows.append(row)
     found = set()
     i, j = len(one), len(other)

@@ -29,7 +29,7 @@ SUPPORT = ("none", "partial", "full")  # of citations
 
 @dataclass(frozen=True)
 class SimulatedSystem:
-    """How well a simulated system works."""
+    """Quality of a simulated system."""
 
     recall: float  # chance that a relevant passage is retrieved
     distractors: int  # passages about other museums that it retrieves

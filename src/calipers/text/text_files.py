@@ -380,7 +380,7 @@ class _Reading:
         self.documents: dict[str, Document] = {}
         self.texts: dict[tuple[str, str], str] = {}
         self.human: dict[tuple[str, str], dict[str, float]] = {}
-        self.outside: dict[tuple[str, str], dict[str, float]] = {}
+        self.other_scores: dict[tuple[str, str], dict[str, float]] = {}
         self.judged: dict[tuple[str, str], AnswerJudgments] = {}
         self.counts: Counter[str] = Counter()  # of texts without an id, by system
         self.any_ids = False
@@ -390,12 +390,14 @@ class _Reading:
             raise CalipersError("there are no texts", file=self.name)
         kind = self.kind or TEXTS
         bare = {id for id, document in self.documents.items() if not document.references}
-        bare -= {id for found in (self.judged, self.human, self.outside) for (id, _), each in found.items() if each}
+        bare -= {
+            id for found in (self.judged, self.human, self.other_scores) for (id, _), each in found.items() if each
+        }
         if bare:
             id = next(each for each in self.documents if each in bare)
             raise CalipersError(f"{kind.unit} '{id}' has no reference", file=self.name)
         return TextCollection.of(
-            self.documents.values(), self.texts, self.human, self.name, self.judged, self.outside, kind
+            self.documents.values(), self.texts, self.human, self.name, self.judged, self.other_scores, kind
         )
 
     def add(self, row: TextRow) -> None:
@@ -424,7 +426,7 @@ class _Reading:
         self._document(id, system, fields)
         self.texts[id, system] = fields["text"]
         self.human[id, system] = _mean_scores(id, "human", fields["human"])
-        self.outside[id, system] = _mean_scores(id, "other", fields["scores"])
+        self.other_scores[id, system] = _mean_scores(id, "other", fields["scores"])
         try:
             judged = answer_judgments(*(fields[each] for each in ("nuggets", "statements", "retrieved", "passages")))
         except CalipersError as error:

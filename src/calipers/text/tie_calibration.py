@@ -2,13 +2,13 @@
 
     acc = (pairs that both order alike + pairs that both call equal) / all pairs
 
-A measure calls two texts equal where its scores differ by at most epsilon. Tie calibration takes the epsilon under
-which acc is largest, so that measures whose scores hardly ever coincide are not punished for what people tie, and
-measures with few distinct scores not rewarded for it. Acc changes at observed differences only: all of them are tried,
-by sorting.
+A measure calls two texts equal if its scores differ by at most epsilon. Tie calibration takes the epsilon under which
+acc is largest. So a measure whose scores are hardly ever equal is not punished for ties of people, and a measure with
+few distinct scores is not rewarded for its ties. Acc changes at observed differences only, so all of them are tried.
 
-Soft pairwise accuracy compares how sure both are that one system is better than another: with p one-sided p values of
-paired permutation tests, it is the mean over pairs of systems of 1 - |p of people - p of the measure|.
+Soft pairwise accuracy compares the confidence of people and of the measure that one system is better than another. It
+is the mean over pairs of systems of 1 - |p of people - p of the measure|, with one-sided p values of paired permutation
+tests.
 
 Deutsch, Foster & Freitag, Ties matter: meta-evaluating modern metrics with pairwise accuracy and tie calibration, EMNLP
 2023. Thompson et al., Improving statistical significance in human evaluation of automatic metrics via soft pairwise
@@ -32,9 +32,9 @@ from calipers.text.human_agreement import DIGITS, LEVELS, both_defined
 
 FLIPS = 1000  # sign flips of a paired permutation test
 MOST_PAIRS = 50_000_000
-CELLS = 8_000_000  # of pairs and samples that are worked out at once
-ROUNDING = 1e-11  # differences that agree so far are the same: means have 12 digits
-NOISE = 1e-9  # sums of differences that agree so far are the same, added up in another order
+CELLS = 8_000_000  # pairs times samples that are computed at once
+ROUNDING = 1e-11  # smaller gaps between differences are rounding errors: means have 12 digits
+NOISE = 1e-9  # smaller relative gaps between sums are rounding errors
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class PairwiseAccuracy:
 
     accuracy: float
     epsilon: float
-    at_zero: float  # where only equal scores are equal
+    at_zero: float  # accuracy with epsilon 0
     pairs: int
     tied_by_people: float  # share of the pairs
     groups: int  # documents with a pair at the summary level, else 1
@@ -83,7 +83,7 @@ def pairwise_accuracy(scores: Floats, human: Floats, level: str = "summary") -> 
 def accuracies_under(scores: Floats, human: Floats, weights: Floats, level: str = "summary") -> Floats:
     """Return pairwise accuracy per row of `weights` (how often documents count), each with its own epsilon.
 
-    A document that counts twice is there twice; a summary makes no pair with itself.
+    A document that counts twice is included twice; a text makes no pair with itself.
 
     >>> x, y = np.array([[0.5, 0.1], [0.4, 0.3], [0.1, 0.2]]), np.array([[3.0, 1.0], [2.0, 2.0], [1.0, 3.0]])
     >>> accuracies_under(x, y, np.array([[1, 1], [2, 0], [0, 2]])).round(4).tolist()
@@ -107,7 +107,7 @@ def accuracies_under(scores: Floats, human: Floats, weights: Floats, level: str 
         right = weight @ right_apart
         change = np.cumsum(weight[:, moving] * turn[moving], axis=1)[:, last].max(axis=1, initial=-np.inf)
         if not len(moving) or epsilons[0] > 0:
-            change = np.maximum(change, 0.0)  # where only equal scores are equal
+            change = np.maximum(change, 0.0)  # epsilon 0
         found[start : start + step] = np.minimum(right + change, 1.0)  # but for rounding
     return found
 
@@ -119,9 +119,9 @@ def _last_of_equals(epsilons: Floats) -> NDArray[np.bool_]:
 
 def _of_systems(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Return pairwise accuracy over means of systems per row of weights."""
-    there = (~np.isnan(x)).astype(np.float64)
+    present = (~np.isnan(x)).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = [np.round(weights @ np.nan_to_num(each).T / (weights @ there.T), DIGITS) for each in (x, y)]
+        means = [np.round(weights @ np.nan_to_num(each).T / (weights @ present.T), DIGITS) for each in (x, y)]
     rows = zip(*means, strict=True)
     return np.array([pairwise_accuracy(a[:, None], b[:, None], "system").accuracy for a, b in rows], dtype=np.float64)
 
@@ -133,7 +133,7 @@ class _Pairs:
     differences: Floats
     people: Floats
     documents: tuple[Ints, Ints]
-    by_document: bool  # accuracies of documents are averaged, rather than all pairs counted alike
+    by_document: bool  # average the accuracies of documents, instead of counting all pairs alike
     number: int  # of documents
 
     @property
@@ -170,15 +170,15 @@ def _pairs(x: Floats, y: Floats, level: str) -> _Pairs:
         raise CalipersError(f"unknown level '{level}'; there are {', '.join(LEVELS)}")
     if level == "system":
         means = [system_means(each) for each in (x, y)]
-        there = ~np.isnan(means[0])
-        columns = [each[there][:, None] for each in means]
+        present = ~np.isnan(means[0])
+        columns = [each[present][:, None] for each in means]
         place = np.zeros((len(columns[0]), 1), dtype=np.int64)
     elif level == "pooled":
-        there = ~np.isnan(x)
-        if (pairs := int(there.sum()) * (int(there.sum()) - 1) // 2) > MOST_PAIRS:
+        present = ~np.isnan(x)
+        if (pairs := int(present.sum()) * (int(present.sum()) - 1) // 2) > MOST_PAIRS:
             raise CalipersError(f"the pooled level has {pairs:,} pairs of texts; use the level system or summary")
-        columns = [each[there][:, None] for each in (x, y)]
-        place = np.nonzero(there)[1][:, None]
+        columns = [each[present][:, None] for each in (x, y)]
+        place = np.nonzero(present)[1][:, None]
     else:
         columns = [x, y]
         place = np.broadcast_to(np.arange(x.shape[1]), x.shape)
@@ -191,16 +191,16 @@ def _pairs(x: Floats, y: Floats, level: str) -> _Pairs:
 
 def system_means(values: Floats) -> Floats:
     """Return the mean of each system, NaN if it has no score."""
-    there = ~np.isnan(values)
+    present = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
-        return np.asarray(np.round(np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1), DIGITS))
+        return np.asarray(np.round(np.where(present, values, 0.0).sum(axis=1) / present.sum(axis=1), DIGITS))
 
 
 def soft_pairwise_accuracy(scores: Floats, human: Floats, samples: int = FLIPS, seed: int = SEED) -> float:
     """Return soft pairwise accuracy over pairs of systems. Both arrays are [system, document], higher is better.
 
-    The p values come from sign flips of the differences, the same ones for both: all of them where there are no more
-    than `samples`.
+    The p values come from sign flips of the differences, the same flips for both. If there are at most `samples` flips,
+    all of them are used.
 
     >>> soft_pairwise_accuracy(np.array([[2.0, 3.0], [1.0, 1.0]]), np.array([[5.0, 4.0], [4.0, 3.0]]))
     1.0
@@ -216,7 +216,7 @@ def soft_accuracies_under(
     """Return soft pairwise accuracy of each measure per row of `weights`: [measure, row].
 
     values: [measure, system, document]. weights: how often each document counts, [row, document]. A document that
-    counts twice is there twice, and has its sign flipped by itself each time.
+    counts twice is included twice, and each copy has its own sign flip.
     """
     flips = sign_flips(int(weights[0].sum()), samples, seed)
     pairs = [both_defined(each, human) for each in values]
@@ -252,13 +252,13 @@ def one_sided_p(values: Floats, flips: Floats) -> Floats:
     """Return one-sided p values per pair of systems, from flipped signs of the differences."""
     a, b = all_pairs(len(values))
     differences = values[a] - values[b]
-    there = ~np.isnan(differences)
-    differences = np.where(there, differences, 0.0)
+    present = ~np.isnan(differences)
+    differences = np.where(present, differences, 0.0)
     observed = differences.sum(axis=1)
     rounding = NOISE * np.abs(differences).sum(axis=1)
     found = np.empty(len(a))
     # If no score is missing, the flipped differences follow from the flipped scores, of which there are far fewer.
-    flipped = np.ascontiguousarray((flips @ values.T).T) if there.all() else None
+    flipped = np.ascontiguousarray((flips @ values.T).T) if present.all() else None
     for block in _blocks(len(a), len(flips)):
         if flipped is None:
             sums = differences[block] @ flips.T
@@ -266,7 +266,7 @@ def one_sided_p(values: Floats, flips: Floats) -> Floats:
             sums = flipped[a[block]]
             sums -= flipped[b[block]]
         found[block] = np.count_nonzero(sums >= (observed - rounding)[block, None], axis=1) / len(flips)
-    return np.where(there.any(axis=1), found, np.nan)
+    return np.where(present.any(axis=1), found, np.nan)
 
 
 def _blocks(pairs: int, flips: int) -> Sequence[slice]:
