@@ -188,3 +188,62 @@ def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -
 def test_one_run_each(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert commands.run(["diff", "qrels.txt", "old.run", "*.run"]) == 2
     assert "the new system is 2 runs (new, old): expected one" in capfd.readouterr().err
+
+
+def test_one_query_side_by_side(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    seen = found()
+    for query in QRELS:
+        table = seen.side_by_side(query)
+        assert [each for each in table["old"] if each] == first(OLD[query], 5)
+        assert [each for each in table["new"] if each] == first(NEW[query], 5)
+        for row in table:
+            old, new = first(OLD[query], 5), first(NEW[query], 5)
+            assert row["now"] == (new.index(row["old"]) + 1 if row["old"] in new else None)
+            assert row["was"] == (old.index(row["new"]) + 1 if row["new"] in old else None)
+            assert row["old_grade"] == QRELS[query].get(row["old"])
+    worst = seen.queries[0]
+    out, err = run(capfd, "--query", worst.query, "--format", "csv")
+    assert out == seen.side_by_side(worst.query).to_csv()
+    assert f"query {worst.query}: nDCG@5 {worst.old[0]:.4f} (old), {worst.new[0]:.4f} (new)" in err
+    assert "unknown query 'nothing'" in run(capfd, "--query", "nothing", code=2)[1]
+
+
+def test_a_query_is_found_by_a_part_of_its_text() -> None:
+    qrels = {"red shoes": {"a": 1}, "blue shoes": {"a": 1}, "hat": {"a": 1}}
+    seen = diff(qrels, {q: ["a"] for q in qrels}, {q: ["b", "a"] for q in qrels}, "RR")
+    assert seen.query("RED").query == "red shoes"
+    assert seen.query("hat").query == "hat"
+    with pytest.raises(CalipersError, match="'shoes' is part of 2 queries: red shoes, blue shoes"):
+        seen.query("shoes")
+
+
+def test_groups_have_means_and_corrected_p_values(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    from scipy.stats import ttest_rel
+
+    groups = {query: "odd" if int(query) % 2 else "even" for query in QRELS}
+    seen = found(query_groups=groups)
+    scores = cal.evaluate(QRELS, {"old": OLD, "new": NEW}, "nDCG@5 RR AP").by(groups)
+    for group, part in scores.items():
+        for mean, values in zip(seen.groups[group], part.values, strict=True):
+            assert mean.p == pytest.approx(ttest_rel(values[1], values[0]).pvalue)
+    for m in range(3):
+        small, large = sorted(seen.groups, key=lambda group: seen.groups[group][m].p)
+        assert seen.p_adjusted[small][m] == pytest.approx(min(1, 2 * seen.groups[small][m].p))
+        assert seen.p_adjusted[large][m] == pytest.approx(max(seen.p_adjusted[small][m], seen.groups[large][m].p))
+    assert seen.table("groups")["group"] == [group for group in seen.groups for _ in range(3)]
+    (files / "groups.csv").write_text("query,group\n" + "".join(f"{q},{g}\n" for q, g in groups.items()))
+    assert "\ngroups\ngroup " in run(capfd, "--query-groups", "groups.csv")[0]
+
+
+@pytest.mark.parametrize("width", [72, 80, 100])
+def test_tables_fit_the_terminal(
+    width: int, files: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert commands.run(["diff", "qrels.txt", "old.run", "new.run", "-m", "nDCG@5"]) == 0
+    out = capfd.readouterr().out
+    lines = [line for line in out.splitlines() if "top 5" not in line]
+    assert max(map(len, lines)) <= width
+    assert "…" in out
+    monkeypatch.delenv("COLUMNS")
+    assert "…" not in run(capfd)[0]  # not a terminal: nothing is cut

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from itertools import combinations
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import calipers as cal
+from calipers.cli import commands
 from calipers.cli.commands import root
 from calipers.collection.simulate import Simulation, simulate
 from calipers.unjudged import leave_out_uniques, simulate_judging
@@ -239,3 +241,32 @@ def test_the_command(tmp_path: Path) -> None:
     assert lines("--simulate", qrels, "--steps", "2", "--format", "csv")[0] == "method,judged,decided,tau"
     assert len(lines("--leave-out", groups, "--judged", qrels, "-m", "AP", "--format", "csv")) == 4
     assert lines("--depth", "1", "--shares", "--format", "csv")[0] == "system,measure,share"
+
+
+def test_ratings_are_filled_in_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The round trip of a rater: pool, fill in, evaluate; with the ratings that there were before."""
+    monkeypatch.chdir(tmp_path)
+    Path("new.run").write_text("q1 Q0 d1 1 2 new\nq1 Q0 d2 2 1 new\nq2 Q0 d3 1 2 new\n", encoding="utf-8")
+    Path("ratings.csv").write_text("query,document,rating\nq1,d1,2\nq2,d9,0\n", encoding="utf-8")
+    Path("queries.tsv").write_text("q1\tred shoes, cheap\nq2\that\n", encoding="utf-8")
+    titles = '{"_id": "d2", "title": "A \\"good\\"\\nshoe"}\n{"_id": "d3", "title": "=Hat"}\n'
+    Path("titles.jsonl").write_text(titles, encoding="utf-8")
+    texts = ["--query-texts", "queries.tsv", "--document-texts", "titles.jsonl"]
+    assert commands.run(["pool", "new.run", "--judged", "ratings.csv", "--depth", "5", *texts, "-o", "rate.csv"]) == 0
+    rows = [*csv.reader(Path("rate.csv").read_text(encoding="utf-8").splitlines())]
+    assert rows == [
+        ["query_id", "query", "document_id", "title", "rating"],
+        ["q2", "hat", "d3", "=Hat", ""],
+        ["q1", "red shoes, cheap", "d2", 'A "good" shoe', ""],
+        ["q1", "red shoes, cheap", "d1", "", "2.0"],
+        ["q2", "hat", "d9", "", "0.0"],
+    ]
+    with Path("rate.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([rows[0], [*rows[1][:4], "1"], [*rows[2][:4], "0"], *rows[3:]])
+    assert cal.read_judgments("rate.csv").to_dict() == {"q2": {"d3": 1.0, "d9": 0.0}, "q1": {"d2": 0.0, "d1": 2.0}}
+    for command in ("evaluate", "bounds", "queries", "ranges"):
+        assert commands.run([command, "rate.csv", "new.run", "-m", "nDCG@10"]) == 0, capfd.readouterr().err
+    assert commands.run(["pool", "new.run", "--depth", "5", "-o", "table.csv", "--format", "csv"]) == 0
+    assert Path("table.csv").read_text(encoding="utf-8").startswith("query,document,value,systems\n")

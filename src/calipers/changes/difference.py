@@ -187,7 +187,7 @@ class Difference(Result):
     def readable_table(self, queries: Sequence[QueryChange] | None = None, *, width: int | None = None) -> Table:
         """Return the queries for readers: with the documents that changed, the highest grades first.
 
-        All scores are shown under the first measure, and the difference alone under the other measures.
+        `old`, `new` and `difference` are scores under the first measure. The other measures have a difference each.
         width: the most characters of a line. Lists of documents are cut to fit.
         """
         kept = [0, 1, 2, 3, *range(6, 3 * len(self.measures) + 1, 3)]
@@ -195,7 +195,8 @@ class Difference(Result):
             (*(self._scores(each)[column] for column in kept), *(_listed(each.changed(change)) for change in CHANGES))
             for each in self._some(queries)
         ]
-        columns = (*(self._columns()[column] for column in kept), *CHANGES)
+        others = (f"{name} difference" for name in self.measures[1:])
+        columns = ("query", "old", "new", "difference", *others, *CHANGES)
         table = Table(columns, tuple(rows), self.scores.metadata)
         return table if width is None else fitted(table, width, CHANGES)
 
@@ -462,6 +463,21 @@ def fitted(table: Table, width: int, flexible: Sequence[str]) -> Table:
             for row in table.rows
         )
         return table.changed(rows=rows)
+    return table
+
+
+def narrowed(table: Table, width: int, optional: Sequence[str]) -> Table:
+    """Return the table without some of the optional columns, the last ones first, if it is wider than `width`.
+
+    >>> wide = Table(("measure", "mean", "ties", "queries"), (("AP", 0.5, 1, 12),))
+    >>> print(narrowed(wide, 22, ("ties", "queries")), end="")
+    measure    mean  ties
+    -------  ------  ----
+    AP       0.5000     1
+    """
+    for name in reversed(optional):
+        if name in table.columns and max(map(len, table.to_text().splitlines())) > width:
+            table = _without(table, name)
     return table
 
 

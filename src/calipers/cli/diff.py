@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table
 
 
+OPTIONAL = ("queries", "p", "ties")  # columns that a narrow terminal does not show, the last ones first
+
+
 @dataclass(frozen=True, kw_only=True)
 class TwoSystems(Inputs):
     """Judgments, and an old and a new system."""
@@ -121,7 +124,7 @@ def _say(found: Difference, strict: bool) -> None:
 
 
 def _write(found: Difference, shown: Shown, output: Output) -> None:
-    from calipers.changes.difference import PARTS
+    from calipers.changes.difference import PARTS, narrowed
 
     if shown.query is not None:
         _write_query(found, shown.query, output)
@@ -135,8 +138,11 @@ def _write(found: Difference, shown: Shown, output: Output) -> None:
         tables = {part: (part, found.table(part)) for part in parts}
     elif not shown.show:
         means = ("means", "groups") if found.groups else ("means",)
-        tables = {part: (part, found.table(part)) for part in means}
-        sections = found.sections(shown.limit, width=_width(output))
+        width = _width(output)
+        for part in means:
+            table = found.table(part)
+            tables[part] = (part, table if width is None else narrowed(table, width, OPTIONAL))
+        sections = found.sections(shown.limit, width=width)
         tables |= {name: (title, table) for name, title, table in sections}
     output.write_several(tables)
 

@@ -382,6 +382,15 @@ costs_option = click.option(
 )  # fmt: skip
 
 
+query_texts_option = click.option(
+    "--query-texts", type=FILE, metavar="FILE",
+    help="Texts of the queries: BEIR's queries.jsonl, or lines of an id and a text.",
+)  # fmt: skip
+document_texts_option = click.option(
+    "--document-texts", type=FILE, metavar="FILE",
+    help="Titles or texts of the documents, in the same formats.",
+)  # fmt: skip
+
 query_groups_option = click.option(
     "--query-groups", metavar="FILE[:COLUMN]", type=FILE,
     help="Add results for groups of queries. A table of queries and groups, such as queries.csv:intent.",

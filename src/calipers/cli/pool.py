@@ -20,6 +20,7 @@ from calipers.cli.options import (
     columns_apart,
     columns_option,
     combine_option,
+    document_texts_option,
     draw,
     jobs_option,
     max_unpacked_option,
@@ -29,6 +30,7 @@ from calipers.cli.options import (
     plot_option,
     progress,
     query_ids_option,
+    query_texts_option,
     read_system_groups,
     rollup_options,
     systems_as_option,
@@ -62,7 +64,7 @@ class Pooling:
 class PoolOutput(Output):
     """What assessors get may be written as well."""
 
-    endings: ClassVar[Mapping[str, str]] = {**Output.endings, "qrels": "qrels", "jsonl": "jsonl"}
+    endings: ClassVar[Mapping[str, str]] = {**Output.endings, "qrels": "qrels", "jsonl": "jsonl", "csv": "ratings"}
 
 
 @dataclass(frozen=True)
@@ -112,22 +114,35 @@ class PoolAlternatives:
 @max_unpacked_option
 @memory_option
 @jobs_option
-@click.option("--format", type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl")),
-              help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
-                   "lines [default: what -o ends in, or table].")  # fmt: skip
+@query_texts_option
+@document_texts_option
+@click.option("--format", type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl", "ratings")),
+              help="For a terminal, other programs or papers; for judging, qrels with an empty grade, JSON lines, or "
+                   "a CSV of ratings to fill in [default: what -o ends in, .csv for ratings; or table].")  # fmt: skip
 @safe_csv_option
 @click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
-def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str | None, output: Output) -> None:
+def command(
+    runs: Runs,
+    pooling: Pooling,
+    instead: PoolAlternatives,
+    plot: str | None,
+    query_texts: str | None,
+    document_texts: str | None,
+    output: Output,
+) -> None:
     """Which documents to judge, what is worth most first.
 
     \b
     calipers pool runs/* --depth 20
     calipers pool runs/* --budget 100 --method rbp --format qrels
     calipers pool runs/* --judged qrels.txt --budget 200 -m "nDCG@10"
+    calipers pool runs/* --judged qrels.txt --depth 10 --query-texts queries.tsv -o to-rate.csv
     calipers pool runs/* --simulate qrels.txt -m "nDCG@10" --steps 5
     calipers pool runs/* --judged qrels.txt --leave-out groups.csv -m "AP nDCG@10"
     """
-    for_judging = output.format in ("qrels", "jsonl")
+    if output.format == "ratings" and (instead.simulate or instead.leave_out or instead.shares):
+        output = replace(output, format="csv")  # these are no pools, and have no ratings
+    for_judging = output.format in ("qrels", "jsonl", "ratings")
     if instead.simulate is not None and instead.leave_out is not None:
         raise CalipersError("choose either --simulate or --leave-out")
     if plot is not None and instead.simulate is None:
@@ -146,6 +161,10 @@ def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str |
     _say(found)
     if instead.shares:
         (replace(output, format="table") if for_judging else output).write(found.shares)
+    elif output.format == "ratings":
+        judged = None if pooling.judged is None else runs.read_judgments(pooling.judged)
+        table = found.ratings(judged=judged, query_texts=query_texts, document_texts=document_texts)
+        replace(output, format="csv").write(table)
     elif for_judging:
         output.write_text(found.to_qrels() if output.format == "qrels" else found.to_jsonl())
     else:

@@ -13,10 +13,12 @@ from calipers.cli.options import (
     FILE,
     OUTPUT,
     WholeNumber,
+    document_texts_option,
     note,
     population_option,
     progress,
     query_groups_option,
+    query_texts_option,
     show,
     typed_command,
     warn,
@@ -56,18 +58,8 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @click.option("--top", type=WholeNumber(0), default=10, show_default=True,
               help="Number of documents of each ranking to show.")  # fmt: skip
 @option_group("texts", "calipers.report.material:Texts")
-@click.option(
-    "--query-texts",
-    type=FILE,
-    metavar="FILE",
-    help="Texts of the queries: BEIR's queries.jsonl, or lines of an id and a text.",
-)
-@click.option(
-    "--document-texts",
-    type=FILE,
-    metavar="FILE",
-    help="Titles or texts of the documents, in the same formats. The page shows their beginnings.",
-)
+@query_texts_option
+@document_texts_option
 @query_groups_option
 @click.option("--prior", metavar="run|pool|GRADE=P,...",
               help="Add expected scores for unjudged documents with random grades, as in calipers ranges.")  # fmt: skip

@@ -13,7 +13,8 @@ SIGIR 2007 (pools weighted by RBP).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -24,6 +25,7 @@ from calipers.checks import check_choice, check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
+from calipers.collection.texts import read_texts
 from calipers.collection.writing import check_trec_field
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation, Measures
@@ -36,9 +38,10 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.weights import Geometric, Weights
 from calipers.plurals import counted, verb
 from calipers.results.result import Result, Tables
-from calipers.results.tables import Table
+from calipers.results.tables import Cell, Table
 
 PoolMethod = Literal["depth", "rbp", "interleaved", "next"]
+Texts = str | os.PathLike[str] | Mapping[str, str]  # a file that `calipers.read_texts` reads, or {id: text}
 METHODS: tuple[PoolMethod, ...] = get_args(PoolMethod)
 
 
@@ -103,12 +106,52 @@ class JudgingPool(Result):
                 check_trec_field(text, f"the {what}", "Write JSON lines instead.")
         return "".join(f"{query} 0 {document} \n" for query, document in zip(self.query, self.document, strict=True))
 
+    def ratings(
+        self,
+        *,
+        judged: Judgments | None = None,
+        query_texts: Texts | None = None,
+        document_texts: Texts | None = None,
+    ) -> Table:
+        """Return a table with empty ratings to fill in. As CSV it is read as judgments again.
+
+        judged: judgments that follow with their ratings, so that the file has all of them.
+        query_texts, document_texts: {id: text} or files, for raters to read.
+
+        >>> import calipers as cal
+        >>> pool = cal.pool({"x": {"q1": ["a", "b"]}}, depth=1)
+        >>> print(pool.ratings(query_texts={"q1": "red shoes"}, document_texts={"a": "Shoe"}).to_csv(), end="")
+        query_id,query,document_id,title,rating
+        q1,red shoes,a,Shoe,
+        """
+        rows: list[tuple[str, str, float | None]] = [
+            (query, document, None) for query, document in zip(self.query, self.document, strict=True)
+        ]
+        known = {} if judged is None else judged.to_dict()
+        rows += [(query, document, grade) for query, graded in known.items() for document, grade in graded.items()]
+        queries = _texts(query_texts, {query for query, _, _ in rows})
+        titles = _texts(document_texts, {document for _, document, _ in rows})
+        columns = ("query_id", *(("query",) if query_texts else ()), "document_id")
+        columns += ("title",) if document_texts else ()
+        cells: list[tuple[Cell, ...]] = []
+        for query, document, grade in rows:
+            text = [queries.get(query, "")] if query_texts else []
+            title = [titles.get(document, "")] if document_texts else []
+            cells.append((query, *text, document, *title, grade))
+        return Table((*columns, "rating"), tuple(cells))
+
     def to_jsonl(self) -> str:
         """Return one JSON object per line: query, document, grade (null), value, systems."""
         return "".join(
             json.dumps({"query": query, "document": document, "grade": None, "value": value, "systems": systems}) + "\n"
             for query, document, value, systems in self.table().rows
         )
+
+
+def _texts(source: Texts | None, ids: Collection[str]) -> Mapping[str, str]:
+    """Return the texts of these ids, each on one line."""
+    found = source if isinstance(source, Mapping) else {} if source is None else read_texts(source, ids=ids)
+    return {each: " ".join(str(text).split()) for each, text in found.items()}
 
 
 def pool(
