@@ -60,6 +60,7 @@ _HOMES = {
     "collection.preferences": ("Preferences", "read_preferences"),
     "fusion.combine": ("FusedRun", "fuse"),
     "judging.judge_study": ("JudgeStudy",),
+    "judging.verdict_study": ("VerdictStudy", "judge_verdicts"),
     "unjudged.score_ranges": ("Ranges",),
     "unjudged.judging_pools": ("JudgingPool", "pool"),
     "auditing.audit": ("Audit",),

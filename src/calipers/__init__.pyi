@@ -73,6 +73,8 @@ from calipers.information.tau import InformationTau as InformationTau
 from calipers.information.tau import information_tau as information_tau
 from calipers.information.tau import tau_of_measures as tau_of_measures
 from calipers.judging.judge_study import JudgeStudy as JudgeStudy
+from calipers.judging.verdict_study import VerdictStudy as VerdictStudy
+from calipers.judging.verdict_study import judge_verdicts as judge_verdicts
 from calipers.limits.full_from_sampled import FullEstimates as FullEstimates
 from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks
 from calipers.limits.full_from_sampled import estimate_full as estimate_full

@@ -13,6 +13,7 @@ from calipers.cli.option_groups import LibraryChoice, command_with_several_value
 from calipers.cli.options import (
     FILE,
     LEVEL,
+    NUMBER,
     how_to_read_files,
     measures_option,
     note,
@@ -35,8 +36,9 @@ OF_LABELS = (
 )  # fmt: skip
 OF_SYSTEMS = (
     "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "filled", "robustness",
-    "labels", "chances", "knowledge",
+    "labels", "chances", "knowledge", "circularity",
 )  # fmt: skip
+OF_VERDICTS = ("verdicts", "bias")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +64,14 @@ class JudgesTables:
     show: tuple[str, ...]
     level: float
     draws: int | None
+    threshold: float | None
 
     def tables(self, systems: bool, several: bool) -> list[str]:
         """Those to print, in order: with systems or without, by default several or one."""
         asked = {"families": self.groups is not None, "corrected": self.correct, "filled": self.fill}
         wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
+        if of_verdicts := [name for name in wanted if name in OF_VERDICTS]:
+            raise CalipersError(f"{of_verdicts[0]} needs a table of verdicts: calipers judges verdicts.csv")
         needing = [name for name in wanted if name in OF_SYSTEMS]
         if needing and not systems:
             raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems runs/*")
@@ -83,7 +88,7 @@ class JudgesTables:
 @option_group("asked_judges", JudgesInputs)
 @option_group("asked", JudgesTables)
 @click.argument("human", metavar="HUMAN", type=FILE)
-@click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
+@click.argument("judges", nargs=-1, metavar="JUDGE...", type=FILE)
 @how_to_read_files
 @click.option(
     "--systems",
@@ -136,10 +141,12 @@ class JudgesTables:
 @click.option(
     "--show",
     multiple=True,
-    type=click.Choice((*OF_LABELS, *OF_SYSTEMS)),
+    type=click.Choice((*OF_LABELS, *OF_SYSTEMS, *OF_VERDICTS)),
     help="Other tables; may be repeated [default: agreement, and with --systems effects; in formats other than "
     "table and markdown, the last that was asked for].",
 )
+@click.option("--threshold", type=NUMBER,
+              help="With a table of verdicts: scores of at least this value count as passed.")  # fmt: skip
 @click.option(
     "--level",
     type=LEVEL,
@@ -171,14 +178,22 @@ def command(
     go by their file names without the ending. With --systems, runs are scored under everybody's labels on the queries
     that both judged.
 
+    Instead of judgments, HUMAN may be a table of verdicts on single items (CSV or JSON lines), without JUDGE: columns
+    item, judge, label (a number, pass or fail), human (empty for items that people did not label), and if known length
+    and position. Pass rates are then repaired by the human labels.
+
     \b
     calipers judges human.qrels llm-a.qrels llm-b.qrels
     calipers judges human.qrels llm-*.qrels --systems runs/* -m "nDCG@10 AP"
     calipers judges human.qrels llm.qrels --map 'human:>=2' --show confusion
     calipers judges human-part.qrels llm-all.qrels --systems runs/* -m nDCG@10 --correct
+    calipers judges verdicts.csv
     """  # fmt: skip
     from calipers.experiment import Experiment
 
+    if not asked_judges.judges:
+        _write_verdicts(asked_judges, asked, significance.seed, lists.strict, output)
+        return
     wanted = asked.tables(bool(asked_judges.systems), output.format in ("table", "markdown"))
     if [asked_judges.human, *asked_judges.judges, *asked_judges.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
@@ -197,6 +212,33 @@ def command(
     if plot:
         _draw(found, wanted, plot, drawn)
     output.write_several(tables)
+
+
+def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict: bool, output: Output) -> None:
+    """Compare the verdicts of a table with the labels of people, and write the tables."""
+    from calipers.judging.verdict_rows import is_verdict_table
+    from calipers.judging.verdict_study import judge_verdicts
+
+    if given.columns is None and not is_verdict_table(given.human):
+        raise CalipersError(
+            "expected judges after the judgments of people, or a table of verdicts with the columns item, label and "
+            "human",
+            file=given.human,
+        )
+    if given.systems or set(asked.show) - set(OF_VERDICTS):
+        raise CalipersError("a table of verdicts has no systems: leave out --systems and other tables")
+    found = judge_verdicts(
+        given.human, threshold=asked.threshold, columns=given.columns, level=asked.level, seed=seed
+    )  # fmt: skip
+    warn(found.notes, strict)
+    tables = {"verdicts": ("verdicts compared with people", found.table())}
+    if found.bias:
+        tables["bias"] = ("error of the judge by length and position", found.table("bias"))
+    default = list(tables) if output.format in ("table", "markdown") else ["verdicts"]
+    if lacking := sorted(set(asked.show) - set(tables)):
+        raise CalipersError(f"there is no table {lacking[0]}: the rows have no length and no position")
+    output.write_several({name: tables[name] for name in asked.show or default})
+    note(found.summary)
 
 
 def _tables(
@@ -236,6 +278,7 @@ def _tables(
         "robustness": ("fewest labels that turn an order", lambda: found.robustness(pairs)),
         "labels": ("labels whose change turns an order", lambda: found.wrong_labels(pairs)),
         "chances": ("the chance that the better one stays better", lambda: found.chances(**drawn)),
+        "circularity": ("systems re-ranked by the judge's own labels", found.circularity),
         "knowledge": ("what the judges know, in bits", lambda: found.knowledge(**drawn).table()),
     }
     title, make = makers[what]
@@ -271,6 +314,10 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
 
             for line in helped(tables[name][1]):
                 note(line)
+    if "circularity" in tables:
+        from calipers.judging.circularity import circularity_notes
+
+        warn(circularity_notes(tables["circularity"][1]), strict)
     if "robustness" in tables and "at most" in tables["robustness"][1]["how"]:
         note("`at most` was found by changing one label after the other: fewer may suffice (--show labels lists them)")
 

@@ -18,6 +18,7 @@ from calipers.collection.sources import JudgmentsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
+from calipers.judging.circularity import circularity_table
 from calipers.judging.combination import reliability, with_combined
 from calipers.judging.effects_on_systems import Effects, effects_of, whole
 from calipers.judging.grade_scales import ADVICE, Map
@@ -360,6 +361,14 @@ class JudgeStudy(Result):
                 ]
         columns = ("judge", "measure", "system_a", "system_b", "difference", "chance")
         return Table(columns, tuple(rows), {"draws": draws, "seed": seed})
+
+    def circularity(self) -> Table:
+        """Return how well orders of systems agree if every run is re-ranked by the judge's own labels.
+
+        Columns: judge, measure, tau (of the runs as they are), tau_reranked, and by how much re-ranking raises the mean
+        score under the labels of people (gain_human) and of the judge (gain_judge). See Clarke & Dietz 2024.
+        """
+        return circularity_table(self.judge_table, self.evaluation, self.effect)
 
     def knowledge(self, draws: int = KNOWLEDGE_DRAWS, seed: int = SEED) -> Knowledge:
         """What each judge knows of the order of the systems' documents, and all together, in bits, beside chance."""
