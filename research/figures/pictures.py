@@ -1,4 +1,4 @@
-"""Takes the pictures of the report and of charts for this manual: `python -m research.figures.pictures DATA`.
+"""Take the pictures of the report and of charts for the manual: `python -m research.figures.pictures DATA`.
 
 With the word `sizes` after DATA it only measures how large reports are and how long they take (docs/report.md).
 DATA is a folder with trec/covid-round1, trec/trec8-adhoc and trec/qrels. Needs Debian's chromium and playwright.
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,14 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 def chosen_runs(folder: Path) -> list[Path]:
-    """The files of those runs; files are named after them, or after what they were submitted as."""
+    """Return the files of RUNS. Files have the names of the runs, or the names of their submissions."""
     by_name = {run.name: Path(str(run.path)) for run in cal.read_runs(folder / "runs")}  # type: ignore[attr-defined]  # files
     return [by_name[name] for name in RUNS]
 
 
 @contextmanager
 def shown(page: Path, width: int, height: int = 900, dark: bool = False) -> Iterator[Any]:
-    """A page in the browser, drawn."""
+    """Open a page in a browser and wait until its charts are drawn."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -49,7 +49,7 @@ def shown(page: Path, width: int, height: int = 900, dark: bool = False) -> Iter
         opened = browser.new_page(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
-            device_scale_factor=1.5 if width > 600 else 2,
+            device_scale_factor=1 if width > 600 else 2,
         )
         opened.goto(page.as_uri())
         opened.wait_for_selector("body[data-charts=drawn]")
@@ -58,12 +58,13 @@ def shown(page: Path, width: int, height: int = 900, dark: bool = False) -> Iter
 
 
 def of_report(data: Path, folder: Path) -> None:
-    """The report as a whole, and the sections that show what a page of the manual is about."""
-    covid = data / "trec/covid-round1"
+    """Take pictures of a report, and of sections that pages of the manual describe."""
     page = folder / "report.html"
-    experiment = cal.Experiment(covid / "qrels-rnd1.txt", chosen_runs(covid), MEASURES)
-    experiment.report(page, title="TREC-COVID, twelve runs")
-    with shown(page, 1280, 1250) as browser:
+    covid = (data / "trec/covid-round1").resolve()
+    with chdir(covid):  # so that the commands on the page have short paths
+        runs = [path.resolve().relative_to(covid) for path in chosen_runs(covid)]
+        cal.Experiment("qrels-rnd1.txt", runs, MEASURES).report(page, title="TREC-COVID, twelve runs")
+    with shown(page, 1280, 1000) as browser:
         browser.screenshot(path=str(IMAGES / "report.png"))
         for section, name in (("systems", "evaluate"), ("differs", "compare"), ("tools", "audit")):
             place = browser.locator(f"#{section} .chart, #{section} .grid").first
@@ -71,9 +72,9 @@ def of_report(data: Path, folder: Path) -> None:
         browser.locator('[data-grid="properties"]').screenshot(path=str(IMAGES / "properties.png"))
         browser.locator('[data-grid="queries"] .open').nth(9).click()
         browser.hover("dialog .document >> nth=0")
-        browser.set_viewport_size({"width": 1280, "height": 720})
+        browser.set_viewport_size({"width": 1280, "height": 640})
         browser.screenshot(path=str(IMAGES / "report-query.png"))
-    with shown(page, 1280, 1250, dark=True) as browser:
+    with shown(page, 1800, 1100, dark=True) as browser:
         browser.screenshot(path=str(IMAGES / "report-dark.png"))
     with shown(page, 390, 844) as browser:
         browser.screenshot(path=str(IMAGES / "report-phone.png"))

@@ -14,7 +14,7 @@ from calipers.report.section import Detail, Section
 
 OTHER_COMMANDS = (
     "Figures of other commands can differ: the verdict tests all pairs of systems with one correction, "
-    "`calipers diff` tests one pair without correction, and `calipers check` tests against a margin (one-sided) and "
+    "calipers diff tests one pair without correction, and calipers check tests against a margin (one-sided) and "
     "counts the queries for that margin."
 )
 
