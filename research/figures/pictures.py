@@ -70,7 +70,7 @@ def of_report(data: Path, folder: Path) -> None:
             place = browser.locator(f"#{section} .chart, #{section} .grid").first
             place.screenshot(path=str(IMAGES / f"{name}.png"))
         browser.locator('[data-grid="properties"]').screenshot(path=str(IMAGES / "properties.png"))
-        browser.locator('[data-grid="queries"] .open').nth(9).click()
+        browser.locator('[data-grid="queries"] .open').nth(3).click()
         browser.hover("dialog .document >> nth=0")
         browser.set_viewport_size({"width": 1280, "height": 640})
         browser.screenshot(path=str(IMAGES / "report-query.png"))
