@@ -207,8 +207,10 @@ def test_the_page_of_questions_names_every_command_and_its_commands_parse(
     groups = {name.removeprefix("calipers ") for name, command in all_commands() if isinstance(command, click.Group)}
     leaves = {name.removeprefix("calipers ") for name, _ in all_commands()} - groups - {"calipers"}
     assert {name.partition(" ")[0] for name in leaves} <= {name.partition(" ")[0] for name in named}
-    assert named <= leaves | {"COMMAND"}
+    assert named <= leaves | {"COMMAND", "help"}
     for words in asked:
+        if words[0] == "help":
+            continue
         command: click.Command = root
         while isinstance(command, click.Group) and "COMMAND" not in words:
             _, found, words = command.resolve_command(click.Context(command), words)
@@ -288,6 +290,37 @@ def test_python_of_the_manual_runs_as_written(
     monkeypatch.chdir(folder)
     kept = "\n".join(line for line in code.splitlines() if not NEEDS.search(line))
     exec(compile(kept, f"{page}-{number}", "exec"), _given(page, kept))
+
+
+@pytest.mark.slow
+def test_python_of_the_manual_passes_the_type_checker(tmp_path: Path, require: Require) -> None:
+    """The names that a page takes for granted have the types that they have when the page is run."""
+    require.module("mypy")
+    files = []
+    for page, number, code in CODE:
+        kept = "\n".join(line for line in code.splitlines() if not NEEDS.search(line))
+        names = [node for node in ast.walk(ast.parse(kept)) if isinstance(node, ast.Name)]
+        read = {node.id for node in names} - {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        given = {name: value for name, value in {**GIVEN, **OF_A_PAGE.get(page, {})}.items() if name in read}
+        lines = [
+            "import numpy as np",
+            "import calipers as cal",
+            *(f"{name} = {value}" for name, value in given.items()),
+        ]
+        files.append(tmp_path / f"{page.replace('/', '_').removesuffix('.md').replace('-', '_')}_{number}.py")
+        files[-1].write_text("\n".join([*lines, kept]) + "\n", encoding="utf-8")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file",
+        str(ROOT / "pyproject.toml"),
+        *map(str, files),
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = [line for line in done.stdout.splitlines() if str(tmp_path) in line and ": error:" in line]
+    assert not found, "\n".join(found)
 
 
 OUTPUTS = re.compile(r"^```python\n(.*?)^```\n\n^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
