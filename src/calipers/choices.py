@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from typing import Literal
 
+__all__ = [
+    "Correction",
+    "Design",
+    "DeviationOfRandom",
+    "EffectSize",
+    "ExpectedOfRandom",
+    "FusionBound",
+    "FusionMethod",
+    "IdealRanking",
+    "IntervalMethod",
+    "Precision",
+    "ScoreScaling",
+    "TableFormat",
+    "TestName",
+    "TieRule",
+    "Unmatched",
+]
+
 TieRule = Literal["average", "docid", "docid-ascending", "input", "best", "worst"]
 Precision = Literal["double", "single"]  # in which document scores are compared
 Unmatched = Literal["error", "warn"]  # what to do about a run without judged documents

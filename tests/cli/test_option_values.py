@@ -87,13 +87,17 @@ def files(tmp_path: Path) -> list[str]:
         ("plan", ("--pairs", "0"), "is neither a whole number"),
         ("audit", ("--number", "nan"), "'nan' is not a number"),
         ("audit", ("--number", "inf"), "'inf' is not a number"),
-        ("check", ("--baseline", "a", "--max-drop", "nan"), "is not a number"),
     ],
 )
 def test_bad_values_are_refused(files: list[str], command: str, given: tuple[str, ...], message: str) -> None:
     done = CliRunner().invoke(root, [command, *files, "-m", "AP", *given])
     assert message in str(done.exception) + done.stderr
     assert isinstance(done.exception, CalipersError | SystemExit)
+
+
+def test_a_limit_of_check_is_a_number(files: list[str]) -> None:
+    done = CliRunner().invoke(root, ["check", *files[:2], "-m", "AP", "--baseline", files[-1], "--max-drop", "nan"])
+    assert "is not a number" in str(done.exception) + done.stderr
 
 
 @pytest.mark.parametrize("test", ["randomization", "bootstrap"])

@@ -179,7 +179,7 @@ QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
     ("run", "sentence"),
     [
         ({"1": {"a": 2.0, "b": 1.0}}, "1 of 1 run lacks judged queries (1 in all, run, such as '2')"),
-        ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "100.0% of the documents in the top 10 are unjudged"),
+        ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "all documents in the top 10 are unjudged"),
         (
             {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}},
             '1 of 1 run has ties, in 1 list; counted by ties=average; like="trec_eval" breaks them by document id',

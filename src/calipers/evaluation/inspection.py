@@ -264,8 +264,10 @@ def _numbers(name: str, judgments: Judgments, found: Retrieved) -> InspectedRun:
     )
 
 
-def _judged_at_top(found: Retrieved) -> int:
-    return int((found.input_rank <= TOP).sum())
+def _judged_at_top(found: Retrieved) -> float:
+    """Return the number of judged documents in the top ranks, averaged over the orders of tied documents."""
+    size = found.last - found.first + 1
+    return float((np.clip(TOP + 1 - found.first, 0, size) / size).sum())
 
 
 def _query_findings(judgments: Judgments, found: Retrieved) -> Iterator[Found]:
@@ -339,7 +341,7 @@ def _tie_findings(judgments: Judgments, found: Retrieved) -> Iterator[Found]:
         return
     share = float(found.tied.sum() / found.length.sum())
     if all_tied.any():
-        tied = [judgments.queries[q] for q in found.query[all_tied].tolist()]
+        tied = sorted(judgments.queries[q] for q in found.query[all_tied].tolist())
         yield "warning", f"{counted(len(tied), 'query')} with the same score for all documents{_such_as(tied)}"
     elif share > MANY_TIES:
         yield "warning", f"{share:.0%} of the documents share their score with another document of the query"

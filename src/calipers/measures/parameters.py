@@ -145,6 +145,8 @@ class Parameter(Record):
     def _range(self) -> str:
         if self.least is not None and self.most is not None:
             return f"from {_number(self.least)} to {_number(self.most)}"
+        if self.above is not None and self.most is not None:
+            return f"above {_number(self.above)} and at most {_number(self.most)}"
         limits = {"of at least": self.least, "above": self.above, "of at most": self.most, "below": self.below}
         return " and ".join(f"{words} {_number(limit)}" for words, limit in limits.items() if limit is not None)
 

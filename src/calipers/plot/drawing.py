@@ -22,6 +22,21 @@ from calipers.extras import load, missing
 from calipers.plot import specifications, vega
 from calipers.plot.page import chart_page
 
+__all__ = [
+    "COLOURS",
+    "RULE",
+    "altair",
+    "check_chart",
+    "diagonal",
+    "numbers",
+    "palette",
+    "rows_of",
+    "save",
+    "scatter",
+    "stacked",
+    "styled",
+]
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 TYPE_COLOURS = {
     "ideal": "#009E73",
