@@ -634,7 +634,7 @@ def test_combine_of_two_is_what_statistics_say(write: Write) -> None:
     assert cal.read_judgments(write("1 0 a 1\n"), combine="mean").notes == ()
     # Also where the second field differs: judges, not subtopics, says who combines.
     assert grades(write("1 judge1 a 1\n1 judge2 a 3\n"), combine="mean") == {"1": {"a": 2}}
-    assert "is none of max, min" in refusal(cal.read_judgments, even, combine="best")
+    assert "is not one of max, min" in refusal(cal.read_judgments, even, combine="best")
     assert "is for qrels and tables" in refusal(cal.read_judgments, write("1 qid:1 1:2\n"), combine="max")
 
 

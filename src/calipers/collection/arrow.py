@@ -56,7 +56,7 @@ class ArrowColumn:
 
 
 def ids(column: Any, name: str, file: str | None = None) -> Ids:
-    """A column of text, bytes or whole numbers as ids."""
+    """Return a column of text, bytes or whole numbers as ids."""
     pa = arrow()
     kind = column.type
     if pa.types.is_dictionary(kind):
@@ -79,7 +79,7 @@ def ids(column: Any, name: str, file: str | None = None) -> Ids:
 
 
 def coded(column: Any, name: str, file: str | None = None, ordered: bool = True) -> tuple[Ids, NDArray[np.int32]]:
-    """A column with few values: the distinct ones, in order of first appearance, and which of them each row has.
+    """Return the distinct values of a column in order of first appearance, and the place of each row's value in them.
 
     What is not `ordered` may also hold values that no row has, and hold one twice.
     """
@@ -107,7 +107,7 @@ def coded(column: Any, name: str, file: str | None = None, ordered: bool = True)
 
 
 def numbers(column: Any, name: str, what: str, file: str | None = None, before: int = 0) -> NDArray[np.float64]:
-    """A column of finite numbers."""
+    """Return a column of finite numbers."""
     pa = arrow()
     kind = column.type
     if what == "grade" and pa.types.is_boolean(kind):
@@ -122,7 +122,7 @@ def numbers(column: Any, name: str, what: str, file: str | None = None, before: 
 
 
 def _array(column: Any) -> NDArray[Any]:
-    """Numbers without gaps, as they lie in memory; Arrow's own `to_numpy` would load pandas."""
+    """Return the numbers of a column without missing values, as a view. Arrow's `to_numpy` would load pandas."""
     if not len(column):
         return np.zeros(0, column.type.to_pandas_dtype())
     content = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())
@@ -130,7 +130,7 @@ def _array(column: Any) -> NDArray[Any]:
 
 
 def _whole(column: Any) -> Any:
-    """A column in one chunk."""
+    """Return a column in one chunk."""
     if not isinstance(column, arrow().ChunkedArray):
         return column
     if column.num_chunks == 1:

@@ -1,4 +1,4 @@
-"""How much of the files has been read: for progress, with bytes done and bytes to do.
+"""Count of the bytes that were read from files, for progress bars.
 
 Files that are read while somebody watches count what is read from them. One that has to be read again, because its
 queries turn out to be in no order, counts again.
@@ -48,7 +48,7 @@ _watching: Meter | None = None
 
 @contextmanager
 def watched(paths: Sequence[str], tell: Callable[[int, int], None]) -> Iterator[Meter]:
-    """While this lasts, `tell` hears (bytes done, bytes in all) of these files."""
+    """Call `tell` with (bytes read, bytes in all) while files are read inside the `with` block."""
     global _watching
     before, _watching = _watching, Meter(paths, tell)
     try:
@@ -58,7 +58,7 @@ def watched(paths: Sequence[str], tell: Callable[[int, int], None]) -> Iterator[
 
 
 def opened(path: str) -> BinaryIO:
-    """A file to read from, without a buffer; it counts if somebody watches."""
+    """Open a file without a buffer. Its bytes are counted if a progress bar is shown."""
     if _watching is None or not _watching.knows(real := os.path.realpath(path)):
         return open(path, "rb", buffering=0)
     return _CountedFile(path, real, _watching)

@@ -16,7 +16,7 @@ _WINDOW = 1 << 16
 
 
 def whole_lines(blocks: Iterable[bytes | memoryview], size: int = CHUNK) -> Iterator[bytes]:
-    """The text of blocks that are cut anywhere, about `size` bytes at a time, cut at line ends.
+    """Yield the text of blocks in pieces of about `size` bytes that end at line ends. Blocks may be cut anywhere.
 
     >>> [*whole_lines([b"a\\nb", b"c\\nd\\n", b"e"], size=1)]
     [b'a\\n', b'bc\\nd\\n', b'e']
@@ -37,7 +37,7 @@ def whole_lines(blocks: Iterable[bytes | memoryview], size: int = CHUNK) -> Iter
 
 
 def short_lines(blocks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
-    """The same blocks, where no line is longer than those of text files are: it would be kept in memory whole."""
+    """Yield the blocks. Raise an error at a line that is too long for a text file, as a line is kept in memory."""
     waiting = 0
     for block in blocks:
         end = bytes(block).rfind(b"\n")
@@ -70,7 +70,7 @@ def first_lines(text: bytes, lines: int) -> bytes:
 
 
 def line_start(file: BinaryIO, position: int, size: int) -> int:
-    """Where the first line starts that starts at this position or later."""
+    """Return the start of the first line that starts at this position or later."""
     if position <= 0:
         return 0
     position -= 1

@@ -34,7 +34,7 @@ _SEPARATORS = re.compile(r"[\s._-]+")
 
 
 def plain_name(name: str) -> str:
-    """A name without case and separators.
+    """Return a name without case and separators.
 
     >>> plain_name(" Doc ID") == plain_name("doc_id") == plain_name("docId")
     True
@@ -53,7 +53,7 @@ def columns_of(
     file: str | None = None,
     ranks: bool = True,
 ) -> dict[str, str]:
-    """The column of each role: query, document, `value` (score or grade), and system where a run has it.
+    """Return the column of each role: query, document, `value` (score or grade), and system if a run has it.
 
     A run without scores may have a column of ranks instead (`ranks`): then that role is there in place of `score`. In
     BEIR's judgments the grade is called score.
@@ -84,7 +84,7 @@ def columns_of(
 
 
 def number_role(names: Mapping[str, str], value: str) -> str:
-    """The role of the column that holds the number: a rank in place of a score."""
+    """Return the role of the column that holds the number: `value`, or rank if there is no score."""
     return value if value in names else "rank"
 
 
@@ -100,7 +100,7 @@ def _is_beir(document: str | None) -> bool:
 
 
 def _matching(role: str, found: Sequence[str]) -> list[str]:
-    """The columns with a name of the earliest rank that any has."""
+    """Return the columns whose names have the highest priority for a role."""
     plain = [plain_name(column) for column in found]
     for names in _PLAIN[role]:
         if matching := [column for column, name in zip(found, plain, strict=True) if name in names]:
@@ -138,7 +138,7 @@ def _column(role: str, found: Sequence[str], named: str | None, file: str | None
 
 
 def _exchanged(role: str, found: Sequence[str]) -> str:
-    """What to say where judgments seem to stand in the place of a run, or a run in that of judgments."""
+    """Return a hint if judgments and runs seem to be exchanged, else an empty text."""
     if role == "grade" and (other := _matching("score", found) or _matching("rank", found)):
         return f"; '{other[0]}' makes it look like a run: {ORDER}"
     if role == "score" and (other := _matching("grade", found)):

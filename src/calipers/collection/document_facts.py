@@ -1,4 +1,4 @@
-"""What is known of documents beside their grades: what they cost to read, and the groups that they belong to."""
+"""Costs of reading documents, and groups of documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GroupsLike = Source | Mapping[str, str]  # a file of lines `document group`, or 
 
 
 def read_costs(source: Costs) -> dict[str, float]:
-    """{document: cost} from lines `document cost`, as seconds or characters; or the same as a mapping.
+    """Return {document: cost} from a file of lines `document cost` or a mapping. Costs may be seconds or characters.
 
     >>> read_costs({"a": 12, "b": 3.5})
     {'a': 12.0, 'b': 3.5}
@@ -72,7 +72,7 @@ def read_popularity(source: Popularity) -> dict[str, float]:
 
 
 def read_document_groups(source: GroupsLike) -> dict[str, str]:
-    """{document: group} from lines `document group`; or the same as a mapping."""
+    """Return {document: group} from a file of lines `document group` or from a mapping."""
     if isinstance(source, Mapping):
         if not source:
             raise CalipersError("there are no groups of documents")
@@ -113,12 +113,12 @@ def _cost(given: Any, file: str, line: int | None) -> float:
 
 
 def whole_runs(runs: Sequence[Run]) -> list[DictRun]:
-    """The runs read whole, each under the name that it goes by."""
+    """Read runs whole and return them under their names."""
     return [DictRun(run.to_dict(), name) for run, (name, _) in zip(runs, distinct_names(runs), strict=True)]
 
 
 def with_retrieved(judgments: Judgments, runs: Sequence[DictRun]) -> Judgments:
-    """The judgments with every document that some run retrieves, those that are not judged at a grade below 0."""
+    """Return judgments with all documents that runs retrieve. Unjudged documents get a grade below 0."""
     known = judgments.to_dict()
     for run in runs:
         for query, graded in known.items():
@@ -129,14 +129,14 @@ def with_retrieved(judgments: Judgments, runs: Sequence[DictRun]) -> Judgments:
 
 @dataclass(frozen=True)
 class DocumentFacts:
-    """What documents cost to read, and the groups that they belong to, where either is known."""
+    """Costs and groups of documents. Either may be None."""
 
     costs: Mapping[str, float] | None
     groups: Mapping[str, str] | None
 
     @classmethod
     def read(cls, costs: Costs | None, groups: GroupsLike | None) -> DocumentFacts | None:
-        """From files, or as they are; None where there is neither."""
+        """Read costs and groups from files or mappings. Return None if neither is given."""
         if costs is None and groups is None:
             return None
         return cls(
@@ -148,12 +148,12 @@ class DocumentFacts:
         return tuple(sorted(set((self.groups or {}).values())))
 
     def costs_of(self, documents: Iterable[str]) -> Floats | None:
-        """What each of these documents costs, 1 where that is not known."""
+        """Return the cost of each document, or 1 if it is not known."""
         costs = self.costs
         return None if costs is None else np.array([costs.get(document, 1.0) for document in documents])
 
     def groups_of(self, documents: Iterable[str]) -> Ints | None:
-        """The place of the group of each of these documents, -1 where it has none."""
+        """Return the place of each document's group, or -1 if it has no group."""
         if self.groups is None:
             return None
         place = {group: number for number, group in enumerate(self.group_names)}
@@ -161,7 +161,7 @@ class DocumentFacts:
         return np.array([place_of.get(document, -1) for document in documents], np.int64)
 
     def added_to(self, judgments: Judgments, judged: Judgments | None = None) -> Judgments:
-        """The judgments with what is known of each of their documents.
+        """Return the judgments with costs and groups of their documents.
 
         judged: what of them is judged, where documents were added that some run retrieves.
         """
@@ -176,7 +176,7 @@ class DocumentFacts:
         return replace(judgments, pool=Pool(pool.offsets, pool.grade, cost=self.costs_of(names), groups=groups))
 
     def notes(self, retrieved: Iterable[str]) -> tuple[str, ...]:
-        """How many of the documents that are retrieved have no cost, or no group."""
+        """Return notes about retrieved documents without a cost or a group."""
         shown = {*retrieved}
         told = (("cost", "they count 1", self.costs), ("group", "they count for none", self.groups))
         return tuple(

@@ -53,7 +53,7 @@ def sorted_run(
     size: int,
     tag: Callable[[], bytes] = lambda: b"",
 ) -> Retrieved:
-    """A run against the judgments, in about so many bytes of memory; `size` is about what its rows take."""
+    """Return what a run retrieves, sorted on disk with about `memory` bytes. size: about the size of its rows."""
     try:
         with tempfile.TemporaryDirectory(prefix="calipers-") as folder:
             files = Files(Folder(folder), index, count=max(2, min(MOST_FILES, -(-3 * size // memory))))
@@ -76,7 +76,7 @@ def sorted_run(
 def sorted_file(
     path: Path, index: JudgedIndex, *, depth: int, precision: Precision, memory: int, max_unpacked: int | None = None
 ) -> Retrieved:
-    """`sorted_run` of a TREC run, its errors with file and line."""
+    """Call `sorted_run` for a TREC file. Errors name the file and line."""
     lines = _RunChunks(path, max_unpacked)
     size = os.path.getsize(path) if os.path.isfile(path) else memory
     try:
@@ -147,7 +147,7 @@ class Files:
     def ranked(
         self, path: Folder, depth: int, precision: Precision, share: tuple[int, int], broken: int | None
     ) -> Retrieved:
-        """What the queries of a file retrieve; of a file that is too large, a share of them."""
+        """Yield what the queries of a file retrieve. A file that is too large is read in shares of its queries."""
         scanner = RunScanner(self._index, depth=depth, precision=precision, regroup=True)
         names = self.names
         numbers: list[Ints] = [np.zeros(0, np.int64)]
@@ -185,7 +185,7 @@ def _ranked(
 
 
 def _by_appearance(found: Retrieved, files: Files) -> Retrieved:
-    """The segments in the order in which the run has their queries."""
+    """Return the segments in the order of the run's queries."""
     place = {row: number for number, row in enumerate(files.rows)}
     order = np.argsort([place[query] for query in found.query.tolist()], kind="stable").astype(np.int64)
     counts = np.diff(found.offsets)[order]
@@ -258,7 +258,7 @@ class _RunChunks:
             try:
                 columns, lines = parsed(text, "run", first=first)
             except ScanError as error:
-                if error.line > 1:  # the lines before it: a document may be there twice, which is told first
+                if error.line > 1:  # the lines before it: a document may appear twice, which is the first error
                     yield _chunk(parsed(first_lines(text, error.line - 1), "run", first=first)[0], before)
                 raise ScanError(error.message, error.line + before) from None
             if first:

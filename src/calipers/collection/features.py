@@ -38,7 +38,7 @@ class FeatureFile:
         return self.features.width
 
     def dense(self, width: int | None = None) -> NDArray[np.float64]:
-        """[document, feature]; what a line leaves out is 0."""
+        """Return an array of document x feature. Features that a line leaves out are 0."""
         columns = self.fitting(width)
         rows, found = len(self.features.start) - 1, self.features
         if found.index is None and columns == found.width:
@@ -54,7 +54,7 @@ class FeatureFile:
         return matrix
 
     def sparse(self, width: int | None = None) -> Any:
-        """The same as a `scipy.sparse.csr_matrix`."""
+        """Return the features as a `scipy.sparse.csr_matrix`."""
         from scipy.sparse import csr_matrix
 
         columns = self.fitting(width)
@@ -62,7 +62,7 @@ class FeatureFile:
         return csr_matrix((self.features.value, self._index(), self.features.start), shape=shape)
 
     def fitting(self, width: int | None) -> int:
-        """The number of columns: what was asked for, if that suits the file.
+        """Return the number of columns: the given one, if it suits the file.
 
         A file of full lines with another number of features than a model knows has other features. One with gaps may
         well lack the last ones: they are 0 everywhere.
@@ -86,7 +86,7 @@ class FeatureFile:
         return width
 
     def _last(self) -> NDArray[np.int64]:
-        """The largest feature of each line, 0 where it has none."""
+        """Return the largest feature of each line, or 0 if it has no feature."""
         start, index = self.features.start, self._index()
         last = np.zeros(len(start) - 1, np.int64)
         filled = np.diff(start) > 0
@@ -139,9 +139,9 @@ class _LabelsAndFeatures:
 
 
 def read_features(source: Path, *, max_unpacked: int | None = None) -> FeatureFile:
-    """Labels, queries and features of a LETOR (SVMlight) file, plain or packed.
+    """Read labels, queries and features of a LETOR (SVMlight) file, which may be compressed.
 
-    Queries are told by qid, or by the sizes in a file beside it (.query, .group).
+    Queries are named by qid, or their sizes are in a second file (.query, .group).
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "part.txt"

@@ -148,7 +148,7 @@ def packing_of(start: bytes) -> Packing | None:
 
 
 def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterator[bytes]:
-    """The streams of a packed file, one after another, as `cat a.gz b.gz` makes them. Zeros behind them are padding."""
+    """Yield the content of all streams of a compressed file (`cat a.gz b.gz` has two). Zeros at the end are padding."""
     errors, total, tiny = packing.errors(), 0, 0
     data, at = file.read(BLOCK), 0
     while data:
@@ -197,7 +197,7 @@ def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterat
 
 
 def shown_name(path: Path) -> str:
-    """The file as errors name it."""
+    """Return the name of a file for error messages."""
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
@@ -232,7 +232,7 @@ def _remove(path: str) -> None:
 
 
 def regular(path: Path) -> str:
-    """The path of a regular file with this content."""
+    """Return the path of a regular file with the content of this file."""
     name = os.fspath(path)
     if name == "-":
         if sys.stdin is None:
@@ -274,7 +274,7 @@ _spare: dict[int, list[bytearray]] = {}  # buffers by size, for the next file: a
 
 
 def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
-    """The bytes from start to stop, in blocks that are good until the next one."""
+    """Yield the bytes from start to stop in blocks. A block is valid until the next one is read."""
     spare = _spare.setdefault(size, [])
     try:
         buffer = spare.pop()
@@ -295,7 +295,7 @@ def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = N
 def blocks(
     path: Path, *, max_unpacked: int | None = None, size: int = BLOCK, room: int | None = None, ratio: int | None = None
 ) -> Generator[Block, None, None]:
-    """The bytes of a file, unpacked. A block is good until the next one is asked for.
+    """Yield the bytes of a file, decompressed, in blocks. A block is valid until the next one is read.
 
     `max_unpacked` is the most bytes that a packed file may unpack to, by default `room` (or ROOM) and `ratio` (or
     RATIO) times its size.
@@ -352,7 +352,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def is_utf_16(start: bytes) -> bool:
-    """Whether bytes begin as UTF-16 does: with its mark, and some character of one byte among the first."""
+    """Return True for the byte order mark of UTF-16, followed by characters of which one fits into one byte."""
     return start[:2] in _UTF_16 and b"\0" in start
 
 
@@ -415,8 +415,8 @@ def text_lines(path: Path, *, max_unpacked: int | None = None) -> Iterator[str]:
 
 
 def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
-    """The first bytes of a file, unpacked, whatever the blocks or joined members that they come in: as many as its
-    first line takes that is neither empty nor a comment.
+    """Return the first bytes of a file, decompressed: at least the
+    first line that is neither empty nor a comment.
     """
     source = blocks(path, max_unpacked=max_unpacked, size=START)
     start, wanted = bytearray(), START
@@ -433,7 +433,7 @@ def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
 
 
 def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
-    """A regular file with this content, or the content itself where it was packed: for those who jump about in it."""
+    """Return a regular file with this content, or the content itself if the file was compressed, for random access."""
     with FileErrors(path):
         file_path = regular(path)
         with open(file_path, "rb") as file:
@@ -446,6 +446,6 @@ def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
 
 
 def whole(path: Path, *, max_unpacked: int | None = None, room: int | None = None, ratio: int | None = None) -> bytes:
-    """All bytes of a file, unpacked."""
+    """Return all bytes of a file, decompressed."""
     source = blocks(path, max_unpacked=max_unpacked, room=room, ratio=ratio)
     return b"".join([bytes(block) for block in source])

@@ -1,4 +1,4 @@
-"""What the start of a file shows of its content."""
+"""Properties of the start of a file, which decide its format."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ _SECOND = (b"0", b"Q0")  # what the second field of TREC's lines mostly is
 
 
 def first_content(start: bytes) -> bytes:
-    """The first line that is neither empty nor a comment; empty if there is none."""
+    """Return the first line that is neither empty nor a comment, or an empty text."""
     found = _CONTENT.search(start.removeprefix(BOM))
     return found[0] if found else b""
 
 
 def first_fields(start: bytes) -> list[bytes]:
-    """The fields of that line."""
+    """Return the fields of the first line with content."""
     return fields_of(first_content(start))
 
 
 def fields_of(line: bytes) -> list[bytes]:
-    """What stands between blanks."""
+    """Return the fields of a line, separated by spaces and tabs."""
     return _FIELD.findall(line)
 
 
 def shows_content(start: bytes) -> bool:
-    """Whether these bytes hold all of that line, or begin something that is not made of lines."""
+    """Return True if bytes hold the first line with content, or the start of JSON or Parquet."""
     bare = start.removeprefix(BOM)
     if bare.startswith(b"PAR1") or bare.lstrip()[:1] in (b"{", b"["):
         return True
@@ -66,12 +66,12 @@ def with_point(cell: str) -> str:
 
 
 def has_control(line: bytes) -> bool:
-    """Whether a line holds what no text does."""
+    """Return True if a line holds control characters, which text files do not have."""
     return _CONTROL.search(line) is not None
 
 
 def cells_of(line: bytes, delimiter: str | None = None) -> tuple[list[str], str]:
-    """The cells of a line, and what is between them: by default the delimiter that makes most of them."""
+    """Return the cells of a line and the delimiter. By default, the delimiter is the one that gives most cells."""
     text = line.decode("utf-8", "backslashreplace").rstrip("\r")
     cut = {each: _cut(text, each) for each in ([delimiter] if delimiter else DELIMITERS)}
     best = max(cut, key=lambda each: len(cut[each]))
@@ -90,7 +90,7 @@ def _cut(text: str, delimiter: str) -> list[str]:
 
 
 def is_trec(start: bytes, fields: int) -> bool:
-    """Whether a file starts as TREC's judgments (4 fields) or runs (6) do.
+    """Return True for a file that starts like TREC judgments (4 fields) or TREC runs (6 fields).
 
     A table whose queries are texts may have as many fields by chance, as `red shoes<TAB>d1<TAB>3`.
     """
@@ -98,7 +98,7 @@ def is_trec(start: bytes, fields: int) -> bool:
 
 
 def headerless(start: bytes) -> tuple[int, str] | None:
-    """How many columns a table without a header has, and what is between them; None where it is something else.
+    """Return the number of columns and the delimiter of a table without a header, or None for other files.
 
     Its rows are query, document and number, or what TREC's lines are with another delimiter.
 

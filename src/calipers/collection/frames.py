@@ -17,7 +17,7 @@ _SIGNS = ("__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe_
 
 
 def is_frame(value: object) -> bool:
-    """Whether this looks like a frame; asked before anything is imported."""
+    """Return True for a frame. Imports nothing."""
     return any(hasattr(value, sign) for sign in _SIGNS)
 
 
@@ -27,7 +27,7 @@ def judgments_of_frame(frame: Any, columns: Mapping[str, str] | None = None, com
 
 
 def runs_of_frame(frame: Any, columns: Mapping[str, str] | None = None, name: str | None = None) -> list[RowsRun]:
-    """The run, or where a column names systems the runs, of a frame with columns for query, document and score."""
+    """Return the runs of a frame with columns for query, document and score: one, or one for each system it names."""
     rows = _rows(frame, "score", columns)
     return runs_of(rows.systems, lambda: rows, name=name, notes=rows.notes)
 

@@ -17,7 +17,7 @@ Words = NDArray[np.uint64]
 
 
 def as_words(ids: Ids) -> Words:
-    """Each id as a row of 64-bit numbers, padded with zeros: rows order as the bytes of the ids do."""
+    """Return each id as a row of 64-bit numbers, padded with zeros. Rows sort like the bytes of the ids."""
     length = np.diff(ids.offsets)
     width = max(-(-int(length.max(initial=1)) // 8), 1)
     padded = np.zeros((len(ids), 8 * width), np.uint8)
@@ -30,7 +30,7 @@ def as_words(ids: Ids) -> Words:
 
 
 def side_by_side(words: Sequence[Words]) -> Words:
-    """Several blocks of such rows as one."""
+    """Return several blocks of such rows as one block."""
     width = max(each.shape[1] for each in words)
     together = np.zeros((sum(map(len, words)), width), np.uint64)
     start = 0
@@ -41,7 +41,7 @@ def side_by_side(words: Sequence[Words]) -> Words:
 
 
 def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
-    """A number for each pair of query and document, and a row that has it: by a hash, then checked."""
+    """Return a number for each pair of query and document, and a row with that pair. Hashes are verified."""
     code: Ints
     one: Ints
     code, one = number_distinct(mixed(query, word))
@@ -58,7 +58,7 @@ def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
 
 
 def mixed(query: Ints, word: Words) -> Words:
-    """A hash of each pair of query and document."""
+    """Return a hash of each pair of query and document."""
     hashed = (query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for column in word.T:
         hashed = (hashed ^ column) * np.uint64(0xFF51AFD7ED558CCD)
@@ -67,7 +67,7 @@ def mixed(query: Ints, word: Words) -> Words:
 
 
 def by_appearance(ids: Ids) -> tuple[Ints, Ints]:
-    """A number for each id, in the order in which they come first, and a row that has it."""
+    """Return a number for each id, in order of first appearance, and a row with that id."""
     code, row = numbered(np.zeros(len(ids), np.int64), ids)
     first = np.full(len(row), len(ids))
     np.minimum.at(first, code, np.arange(len(ids)))
@@ -78,13 +78,13 @@ def by_appearance(ids: Ids) -> tuple[Ints, Ints]:
 
 
 def texts_by_group(ids: Ids, starts: Ints) -> tuple[tuple[str, ...], ...]:
-    """The ids as text, in groups that start at these rows; the last start is the end."""
+    """Return the ids as text in groups. starts: the first row of each group, and the end."""
     texts = ids.texts()
     return tuple(tuple(texts[start:end]) for start, end in pairwise(starts.tolist()))
 
 
 def numbered(outer: Ints, ids: Ids) -> tuple[Ints, Ints]:
-    """A number for each pair of an outer number and an id, in the order of both, and a row that has it."""
+    """Return a number for each pair of an outer number and an id, in the order of both, and a row with that pair."""
     words = as_words(ids)
     order = np.lexsort((*words.T[::-1], outer))
     fresh = np.ones(len(order), bool)

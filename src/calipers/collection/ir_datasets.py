@@ -30,7 +30,7 @@ def read_irds(name: str, combine: str | None = None) -> Judgments:
         raise
     except KeyError:
         raise CalipersError("ir_datasets does not know this dataset", file=name) from None
-    except Exception as error:  # whatever a download may meet
+    except Exception as error:  # any error of a download
         raise CalipersError(f"ir_datasets cannot read it: {type(error).__name__}: {error}", file=name) from error
     if not found:
         raise CalipersError("this dataset has no judgments", file=name)

@@ -24,7 +24,7 @@ RATIO = 20
 
 
 class Gathered(Protocol):
-    """What becomes of the values."""
+    """A collector of JSON values."""
 
     @property
     def file(self) -> str: ...
@@ -39,17 +39,17 @@ Some = TypeVar("Some", bound=Gathered)
 
 
 def is_json(start: bytes) -> bool:
-    """Whether a file starts as JSON does: with an object, or a list of objects."""
+    """Return True for a file that starts with a JSON object or a list of objects."""
     return _START.match(start) is not None
 
 
 def is_nested(start: str) -> bool:
-    """Whether it starts with an object whose first value is one."""
+    """Return True for a text that starts with an object of objects."""
     return _NESTED.match(start) is not None
 
 
 def gather(path: Path, make: Callable[[str], Some], *, by_name: bool = False, max_unpacked: int | None = None) -> Some:
-    """All values of a file. An object of objects comes whole, or one name at a time (`by_name`)."""
+    """Collect all values of a file. by_name: an object of objects is collected one name at a time."""
     name = shown_name(path)
     text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
     start = _blanks(text, 0)
@@ -65,7 +65,7 @@ def gather(path: Path, make: Callable[[str], Some], *, by_name: bool = False, ma
 
 
 def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[str, Any]]:
-    """The objects of a list, as tables are written."""
+    """Return the objects of a list, the JSON form of a table."""
     name = shown_name(path)
     text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
     found, end = _decoded(text, _blanks(text, 0), name, None)
@@ -75,7 +75,7 @@ def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[st
 
 
 def first_object(path: Path) -> dict[str, Any] | None:
-    """The first object of a list, if the file begins with one that is not too long."""
+    """Return the first object of a list, or None if the file does not begin with one."""
     text = start_of(path).decode("utf-8-sig", "replace")
     start = _blanks(text, 0)
     if text[start : start + 1] != "[":
@@ -88,7 +88,7 @@ def first_object(path: Path) -> dict[str, Any] | None:
 
 
 def _read_listed(text: str, start: int, gathered: Gathered) -> int | None:
-    """A list of rows."""
+    """Collect the items of a list. Return the end of the list, or None if there is no list."""
     if text[start] != "[":
         return None
     gathered.listed = True
@@ -104,7 +104,7 @@ def _read_listed(text: str, start: int, gathered: Gathered) -> int | None:
 
 
 def _read_nested(text: str, start: int, gathered: Gathered) -> int | None:
-    """One object of objects."""
+    """Collect the values of an object of objects. Return its end."""
     place = _blanks(text, start + 1)
     met: set[str] = set()
     while text[place : place + 1] != "}":
@@ -122,7 +122,7 @@ def _read_nested(text: str, start: int, gathered: Gathered) -> int | None:
 
 
 def _read_alone(text: str, start: int, gathered: Gathered) -> int | None:
-    """One value."""
+    """Collect one value. Return its end."""
     value, end = _decoded(text, start, gathered.file, None)
     if _blanks(text, end) == len(text):
         gathered.add(value, None)
@@ -130,7 +130,7 @@ def _read_alone(text: str, start: int, gathered: Gathered) -> int | None:
 
 
 def _read_lines(text: str, start: int, gathered: Gathered) -> int:
-    """A value on each line."""
+    """Collect one value per line. Return the end of the text."""
     number = 0
     for number, line in enumerate(_lines(text), 1):
         start = _blanks(line, 0)
@@ -153,7 +153,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _after(text: str, place: int, closing: str, name: str) -> int:
-    """Where the next item of a list or an object begins, or where it is closed."""
+    """Return the start of the next item of a list or an object, or the place of its closing bracket."""
     place = _blanks(text, place)
     found = text[place : place + 1]
     if found == closing:
@@ -194,7 +194,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def _blanks(text: str, start: int) -> int:
-    """Where blanks that begin here end."""
+    """Return the end of the blanks that start here."""
     found = _BLANK.match(text, start)
     return found.end() if found else start
 
@@ -219,7 +219,7 @@ def _decoded(text: str, start: int, name: str, line: int | None) -> tuple[Any, i
 
 
 def shown(found: Any) -> str:
-    """The beginning of a value."""
+    """Return the beginning of a value as JSON, for messages."""
     if isinstance(found, dict):
         found = {key: "..." if isinstance(value, dict | list) else value for key, value in islice(found.items(), 4)}
     if isinstance(found, list):

@@ -1,4 +1,4 @@
-"""Judgments: what is known of each query's documents."""
+"""Judgments: the grades of the judged documents of each query."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def digest_text(found: JudgmentsDigest | str | None) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """What is known of each query's documents: a grade each.
+    """Judgments: a grade for each judged document of each query.
 
     >>> judgments = Judgments.from_dict({"q1": {"d1": 0, "d2": 2}, "q2": {"d1": 1}})
     >>> judgments.queries, len(judgments), judgments.pool.largest_grade
@@ -162,7 +162,7 @@ class Judgments:
 
     @classmethod
     def from_columns(cls, columns: Columns, name: str, combine: str | None = None) -> Judgments:
-        """From the columns of a qrels file. A document judged twice with one grade counts once.
+        """Return judgments from the columns of a qrels file. A repeated judgment counts once.
 
         combine: how several grades of a document become one; without it, different ones are refused.
         """
@@ -178,9 +178,9 @@ class Judgments:
 
     @classmethod
     def as_read(cls, columns: Columns, name: str) -> tuple[Judgments, dict[int, CalipersError]]:
-        """From the columns of a qrels file, and what is wrong with some of the queries.
+        """Return judgments from the columns of a qrels file, and the errors of some queries.
 
-        There a document has several grades, of which runs meet the first.
+        In such a query, a document has several grades, and the first one is used.
         """
         queries = tuple(columns.queries.texts())
         grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
@@ -212,7 +212,7 @@ class Judgments:
 
     @classmethod
     def from_labels(cls, labels: Labels, name: str) -> Judgments:
-        """From the labels of a LETOR file."""
+        """Return judgments from the labels of a LETOR file."""
         queries = tuple(labels.queries.texts())
         return cls._grouped(name, queries, labels.query, labels.label, labels.documents)
 
@@ -220,7 +220,7 @@ class Judgments:
     def _grouped(
         cls, name: str, queries: tuple[str, ...], query: Ints, grade: Floats, documents: Ids | None
     ) -> Judgments:
-        """With the rows of each query brought together, in the order of the input."""
+        """Return judgments with the rows of each query together, in the order of the input."""
         grade = grade + 0.0  # -0.0 and 0.0 are the same grade
         offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))])
         if (query[1:] >= query[:-1]).all():
@@ -308,7 +308,7 @@ class Judgments:
         return np.array(sorted(rows, key=self.document_names.__getitem__), np.int64)
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """As {query: {document: grade}}."""
+        """Return {query: {document: grade}}."""
         offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()
         return {
             query: dict(zip(self.document_names[start:end], grade[start:end], strict=True))

@@ -79,7 +79,7 @@ def near_misses(judged: Sequence[str], retrieved: Sequence[str], reasons: Reason
 
 
 class MatchedQueries(NamedTuple):
-    """How many queries of one run have judged documents, among those that the run answers."""
+    """Counts of the queries of a run that have judged documents."""
 
     answered: int  # judged queries with at least one judged document
     matched: int  # queries for which the run retrieves a judged document

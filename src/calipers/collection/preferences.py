@@ -72,7 +72,7 @@ class PreferencePool(Pool):
 
     @cached_property
     def judges(self) -> Ints:
-        """How many judges each query has."""
+        """Number of judges per query."""
         return np.diff(self.starts)
 
     @cached_property
@@ -83,7 +83,7 @@ class PreferencePool(Pool):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Preferences(Judgments):
-    """Which documents of each query are preferred to which.
+    """Preferences between the documents of each query.
 
     >>> found = Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c")])
     >>> found
@@ -101,7 +101,7 @@ class Preferences(Judgments):
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[Pair | tuple[str, str, str]], name: str = "preferences") -> Preferences:
-        """From (query, better document, worse document), or (query, judge, better document, worse document)."""
+        """Return preferences from (query, better, worse) or (query, judge, better, worse), with ids of documents."""
         check_type("pairs", pairs, Iterable, "a list of (query, better document, worse document)")
         rows: list[Row] = []
         for place, pair in enumerate(pairs):
@@ -118,7 +118,7 @@ class Preferences(Judgments):
     def from_levels(
         cls, levels: Mapping[str, Mapping[str, Mapping[str, float]]], name: str = "preferences"
     ) -> Preferences:
-        """From {query: {judge: {document: level}}}: each judge put all documents that they saw in one order.
+        """Return preferences from {query: {judge: {document: level}}}: each judge ordered all documents that they saw.
 
         >>> Preferences.from_levels({"q": {"ann": {"a": 2, "b": 1, "c": 0}, "bob": {"b": 1, "c": 0}}}).judges
         (('ann', 'bob'),)
@@ -134,7 +134,7 @@ class Preferences(Judgments):
 
     @classmethod
     def from_judgments(cls, judgments: Judgments) -> Preferences:
-        """From one grade per document: every document is preferred to those of a lower grade."""
+        """Return preferences from grades: a document is preferred to all documents of a lower grade."""
         check_type("judgments", judgments, Judgments, "Judgments, as `read_judgments` returns them")
         query = np.repeat(np.arange(len(judgments.queries)), judgments.pool.size)
         names = Ids.of(judgments.queries).take(query)
@@ -143,7 +143,7 @@ class Preferences(Judgments):
 
     @classmethod
     def from_second_field(cls, columns: Columns, name: str) -> Preferences:
-        """From the lines `query group document level` of a file."""
+        """Return preferences from the lines `query group document level` of a file."""
         assert columns.second is not None
         queries = columns.queries.take(columns.query)
         zero = Ids.of(["0"]).take(np.zeros(len(columns.query), np.int64))
@@ -152,7 +152,7 @@ class Preferences(Judgments):
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row], name: str, line: Ints | None = None) -> Preferences:
-        """From (query, judge, subgroup, document, level)."""
+        """Return preferences from (query, judge, subgroup, document, level)."""
         if not rows:
             raise CalipersError("there are no preferences", file=name)
         *texts, values = zip(*rows, strict=True)
@@ -169,7 +169,7 @@ class Preferences(Judgments):
     def from_lines(
         cls, texts: Sequence[Ids], level: Floats, *, line: Ints | None = None, name: str = "preferences"
     ) -> Preferences:
-        """From columns of text (query, judge, subgroup, document) and of levels. What is said twice counts once."""
+        """Return preferences from columns (query, judge, subgroup, document) and levels. Repetitions count once."""
         query_ids, judge_ids, group_ids, document_ids = texts
         query, query_row = by_appearance(query_ids)
         judge, judge_row = numbered(query, judge_ids)
@@ -228,7 +228,7 @@ class Preferences(Judgments):
 
     @classmethod
     def _refuse(cls, error: CalipersError) -> None:
-        """What is done where a document is at two levels of one subgroup."""
+        """Raise the error about a document at two levels of one subgroup."""
         raise error
 
     @cached_property
@@ -239,14 +239,14 @@ class Preferences(Judgments):
         return Judgments(self.name, self.queries, Pool(self.pool.offsets, grade), lambda: self.documents)
 
     def pairs_of(self, query: int) -> tuple[Ints, Ints]:
-        """The judged pairs of one query, with its documents counted from 0."""
+        """Return the judged pairs of one query, with its documents counted from 0."""
         better, worse = self.pairs
         start, end = (int(self.pool.offsets[query + i]) for i in (0, 1))
         low, high = np.searchsorted(better, [start, end])
         return better[low:high] - start, worse[low:high] - start
 
     def closed_pairs(self) -> list[Pair]:
-        """Every preference once, with what follows, as (query, judge, preferred document, other document)."""
+        """Yield every preference and those that follow, once, as (query, judge, preferred document, other document)."""
         pool = preferences_of(self.pool)
         judges = [(query, judge) for query, named in zip(self.queries, self.judges, strict=True) for judge in named]
         names = self.document_names
@@ -259,7 +259,7 @@ class Preferences(Judgments):
 
 
 def preferences_of(pool: Pool) -> PreferencePool:
-    """The pool as one of preferences, of judges who do not contradict themselves."""
+    """Return the pool of preferences. Judges who contradict themselves are refused."""
     if not isinstance(pool, PreferencePool):
         raise CalipersError("this measure needs preferences (query group subgroup document level)")
     if pool.contradictions:
@@ -317,7 +317,7 @@ class PreferenceScanner(LineScanner):
         return True
 
     def finish(self) -> tuple[list[Row], Ints]:
-        """What the lines say, and the line of each."""
+        """Return the rows of a file and the line of each row."""
         self._close()
         return self._rows, np.array(self._number, np.int64)
 
@@ -327,7 +327,7 @@ class PreferenceScanner(LineScanner):
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """What is needed to refuse a line."""
+    """Columns and line numbers of a file, for errors."""
 
     queries: Ids
     judges: Ids
@@ -354,7 +354,7 @@ class _Lines:
         )
 
     def repeated(self, group: Ints, document: Ints) -> tuple[Bools, Ints]:
-        """Which lines say again what an earlier one said; and [line, earlier line] where they say something else."""
+        """Return lines that repeat an earlier line, and [line, earlier line] where they contradict it."""
         order = np.lexsort((np.arange(len(group)), self.level, document, group))
         same = (group[order[1:]] == group[order[:-1]]) & (document[order[1:]] == document[order[:-1]])
         pairs = np.stack([order[1:][same], order[:-1][same]], axis=1)
@@ -366,7 +366,7 @@ class _Lines:
 
 
 def _pairs_in_groups(group: Ints, level: Floats) -> tuple[Ints, Ints]:
-    """The pairs of places of which the first has the higher level; places are by group, then by descending level."""
+    """Return pairs of places with a higher level first. Places are sorted by group, then by descending level."""
     places = np.arange(len(group))
     group_end = np.searchsorted(group, group, side="right")
     changes = np.ones(len(group), bool)
@@ -383,13 +383,13 @@ def _pairs_in_groups(group: Ints, level: Floats) -> tuple[Ints, Ints]:
 
 
 def _several_groups(judge: Ints, group: Ints, judges: int) -> Bools:
-    """Whether each judge compared documents in more than one subgroup."""
+    """Return True for judges who compared documents in more than one subgroup."""
     changes = np.flatnonzero(np.diff(group, prepend=-1))
     return np.asarray(np.bincount(judge[changes], minlength=judges) > 1)
 
 
 def _together(above: Ints, below: Ints, judge: Ints, several: Bools) -> tuple[Ints, Ints, Ints, list[int]]:
-    """The pairs with those of judges of several subgroups counted once, and with what follows from them; and the judges
+    """Return the pairs, each once, with those that follow from them for judges of several subgroups. Also return judges
     who prefer some document to itself, whose pairs stay as they are.
     """
     in_circles = []
@@ -408,7 +408,7 @@ def _together(above: Ints, below: Ints, judge: Ints, several: Bools) -> tuple[In
 
 
 def _closed(above: Ints, below: Ints) -> tuple[Ints, Ints] | tuple[None, None]:
-    """Each pair once, and those that follow from them; None where a document would be preferred to itself."""
+    """Return each pair once, and those that follow, or None if a document would be preferred to itself."""
     documents = np.unique(np.concatenate([above, below]))
     n = len(documents)
     better, worse = np.searchsorted(documents, above), np.searchsorted(documents, below)
@@ -438,7 +438,7 @@ def _closed(above: Ints, below: Ints) -> tuple[Ints, Ints] | tuple[None, None]:
 
 
 def _last_levels(order: Ints, judge: Ints, document: Ints, group: Ints, level: Floats) -> tuple[Ints, list[int]]:
-    """For each judge and document the line of the last subgroup that has it, by judge and document; and the lines of
+    """Return the line of the last subgroup with each judge and document, by judge and document, and the lines of
     documents that are at level 0 in one subgroup and above that in another.
     """
     rows = order[np.lexsort((group[order], document[order], judge[order]))]
@@ -449,7 +449,7 @@ def _last_levels(order: Ints, judge: Ints, document: Ints, group: Ints, level: F
 
 
 def _net_wins(above: Ints, below: Ints, offsets: Ints) -> Floats:
-    """How many preferences each document wins less those that it loses, from 0 on in each query."""
+    """Return the preferences that each document wins minus those that it loses, shifted to start at 0 in each query."""
     size = int(offsets[-1])
     net = (np.bincount(above, minlength=size) - np.bincount(below, minlength=size)).astype(np.float64)
     least = np.minimum.reduceat(net, offsets[:-1]) if size else net

@@ -1,4 +1,4 @@
-"""What is known about queries beside their judgments: the groups that they belong to, and their weights."""
+"""Groups and weights of queries."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 def in_order(read: Callable[[Source], Result], sources: Iterable[Source], jobs: int | None = None) -> Iterator[Result]:
-    """What each source gives, two per thread read ahead: what has been handed on need not be kept.
+    """Yield the result of each source in order. Threads read ahead, at most two results per thread.
 
     >>> [*in_order(len, ["a", "bb", "ccc"], jobs=2)]
     [1, 2, 3]

@@ -1,7 +1,7 @@
-"""Files into scanners, in threads where a run is large.
+"""Reading of files with scanners. Threads read the parts of a large run.
 
 scan(path, scanner)       a scanner's result, its errors with file and line
-scan_run(path, index)     a run against the judgments, whatever the order of its lines
+scan_run(path, index)     what a run retrieves of the judged documents; its lines may have any order
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class Scanner(Protocol[Result]):
 
     @property
     def lines(self) -> int:
-        """Whole lines so far."""
+        """Complete lines so far."""
 
     @property
     def rows(self) -> int:
-        """Those with content."""
+        """Lines with content so far."""
 
     @property
     def idle(self) -> bool:
-        """Whether nothing that follows matters."""
+        """True if the rest of the file is not needed."""
 
     def feed(self, block: Any, /) -> None: ...
 
@@ -74,7 +74,7 @@ def scan(
     max_unpacked: int | None = None,
     source: Iterator[Block] | None = None,
 ) -> Result:
-    """What a scanner makes of a file, or of the `source` made from it; errors with file and line."""
+    """Return the result of a scanner for a file, or for blocks of it (`source`). Errors name the file and line."""
     scanner = make_scanner()
     return _finish(path, scanner, blocks(path, max_unpacked=max_unpacked) if source is None else source)
 
@@ -108,7 +108,7 @@ def scan_run(
     memory: int | None = None,
     smallest_part: int = SMALLEST_PART,
 ) -> Retrieved:
-    """A run against the judgments, in up to `jobs` threads (default: one a processor) where it is plain and large.
+    """Return the judged documents of a run. Up to `jobs` threads (default: all cores) read a large, uncompressed file.
 
     A run whose queries come back later is held in memory, or sorted on disk where that takes more than `memory` bytes.
     """
@@ -139,7 +139,7 @@ def scan_run(
 
 
 def usual_memory() -> int:
-    """A quarter of what the machine has, where it says so."""
+    """Return a quarter of the machine's memory, or 2 GiB if it is not known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
     except (AttributeError, OSError, ValueError):
@@ -167,7 +167,7 @@ def processors() -> int:
 def _in_parts(
     path: Path, parts: Sequence[Part], scanner: Callable[[bool], RunScanner], regroup: bool
 ) -> Retrieved | None:
-    """A thread a part, and their results put together; None if there is an error, or nothing to put together.
+    """Read parts in threads and join their results. Return None if there is an error, or nothing to join.
 
     Queries in no order are regrouped, or else left for others: what is returned then only says that it is scattered.
     """
@@ -187,7 +187,7 @@ def _in_parts(
 
 
 def _regrouped(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> Retrieved | None:
-    """The same for queries in any order: the parts are read, put together, and the queries shared out to be ranked."""
+    """Read parts of a run whose queries are in no order, join them, and rank shares of the queries in threads."""
     if not _fed(path, parts, scanners):
         return None
     first, *others = scanners
@@ -220,7 +220,7 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
                         stop.set()
                     if stop.is_set():
                         break
-        except BaseException:  # whatever it is, it is raised again
+        except BaseException:  # raised again below
             stop.set()
             raise
 
@@ -231,7 +231,7 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
 def in_threads(
     tasks: Sequence[Callable[[], Value]], expected: tuple[type[Exception], ...] = FILE_ERRORS
 ) -> list[Value] | None:
-    """What the tasks return, each run in a thread of its own; None if one fails as `expected`.
+    """Run each task in a thread and return the results. Return None if a task raises one of the `expected` errors.
 
     Then a scan from the top will say why. Any other exception is a programming error, and is raised.
     """
@@ -259,7 +259,7 @@ def in_threads(
 
 
 def joined(results: Sequence[Retrieved]) -> Retrieved:
-    """What the parts of a run retrieved, one after another."""
+    """Join what the parts of a run retrieved."""
     from calipers.native.columns import Retrieved, TieSpans
     from calipers.native.ids import Ids
 
@@ -287,7 +287,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
-    """Where to cut a plain run so that (most) queries stay whole; one part if it is small, or packed."""
+    """Return parts of a run in which (most) queries are complete. A small or compressed file is one part."""
     with FileErrors(path), open(regular(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         count = min(jobs, size // max(1, smallest))
@@ -304,7 +304,7 @@ def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
 
 
 def _query_change(file: BinaryIO, start: int, stop: int) -> int | None:
-    """Where, between start and stop, a line has another query than the line before it."""
+    """Return a place between start and stop where the query changes, or None."""
     while start < stop:
         file.seek(start)
         window = file.read(_WINDOW)

@@ -36,9 +36,9 @@ LONGEST_SEPARATOR = 4
 
 
 def combined(columns: Columns, how: str, name: str) -> tuple[Columns, tuple[str, ...]]:
-    """One line per query and document, with one grade made of all that it was given; and what to say of it."""
+    """Return one line per query and document, with its grades combined, and notes about that."""
     if how not in COMBINE:
-        raise CalipersError(f"combine '{how}' is none of {', '.join(COMBINE)}")
+        raise CalipersError(f"combine '{how}' is not one of {', '.join(COMBINE)}")
     code, first = pair_codes(columns.query, columns.documents)
     several = int((np.bincount(code) > 1).sum())
     if not several:
@@ -50,7 +50,7 @@ def combined(columns: Columns, how: str, name: str) -> tuple[Columns, tuple[str,
 
 
 def pair_codes(query: NDArray[Any], documents: Ids) -> tuple[Ints, Ints]:
-    """A number for each pair of query and document, in order of first appearance, and the first row that has it."""
+    """Return a number for each pair of query and document, in order of first appearance, and its first row."""
     numbers: dict[tuple[int, bytes], int] = {}
     pairs = zip(query.tolist(), documents.tolist(), strict=True)
     code = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
@@ -58,7 +58,7 @@ def pair_codes(query: NDArray[Any], documents: Ids) -> tuple[Ints, Ints]:
 
 
 def _reduced(value: Floats, code: Ints, count: int, how: str) -> Floats:
-    """What the values of each code come to."""
+    """Return the combined value of each code."""
     if how in ("sum", "mean"):
         total: Floats = np.bincount(code, value, count).astype(np.float64)
         return total if how == "sum" else total / np.bincount(code, minlength=count)
@@ -78,7 +78,7 @@ def _reduced(value: Floats, code: Ints, count: int, how: str) -> Floats:
 
 @dataclass(frozen=True)
 class Rollup:
-    """How passages become documents: by `max`, `sum` or `first`, and whose they are: `by` a separator or a table.
+    """A rule that turns passages into documents: `max`, `sum` or `first`. by: a separator or a table of passages.
 
     A separator stands between the document's id and the passage's (the last one counts): `D7#3` is a passage of `D7`.
     A table has a passage and its document on each line, or is {passage: document}. What neither names is a document.
@@ -92,7 +92,7 @@ class Rollup:
 
     def __post_init__(self) -> None:
         if self.how not in ROLLUP:
-            raise CalipersError(f"rollup '{self.how}' is none of {', '.join(ROLLUP)}")
+            raise CalipersError(f"rollup '{self.how}' is not one of {', '.join(ROLLUP)}")
         if not self.by:
             raise CalipersError("rollup: the separator is empty")
 
@@ -107,14 +107,14 @@ class Rollup:
         return None
 
     def of(self, passages: Sequence[str]) -> list[str]:
-        """The document of each passage."""
+        """Return the document of each passage."""
         if self.table is not None:
             return [self.table.get(passage, passage) for passage in passages]
         separator = str(self.by)
         return [passage.rpartition(separator)[0] or passage for passage in passages]
 
     def places(self, passages: Sequence[str]) -> list[Any]:
-        """Where each passage stands in its document: by its number, or by its line of the table."""
+        """Return the place of each passage in its document: its number, or its line of the table."""
         if self.table is not None:
             line = {passage: number for number, passage in enumerate(self.table)}
             return [line.get(passage, 0) for passage in passages]
@@ -122,7 +122,7 @@ class Rollup:
         return [(int(end), "") if end.isdecimal() and len(end) < 19 else (1 << 62, end) for end in ends]
 
     def rows(self, rows: Rows) -> Rows:
-        """The rows of documents, in order of first appearance."""
+        """Return the rows of documents, in order of first appearance."""
         code, first = pair_codes(rows.query, rows.documents)
         if len(first) < len(code):
             again = int(np.argmax(first[code] != np.arange(len(code))))
@@ -185,7 +185,7 @@ def _rows_of(run: Run) -> Rows:
 
 
 def read_passages(source: str | os.PathLike[str]) -> dict[str, str]:
-    """{passage: document} from a file with both on each line, between blanks or as CSV."""
+    """Return {passage: document} from a file with both on each line, separated by blanks or as CSV."""
     name = shown_name(source)
     try:
         text = whole(source, room=ROOM, ratio=RATIO).decode("utf-8-sig", "surrogateescape")

@@ -1,4 +1,4 @@
-"""The files that a user means, and the names that runs go by."""
+"""Files that a user names, and names of runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HasName(Protocol):
 
 
 def files_of(path: str) -> list[str]:
-    """A file or a pipe itself, the files of a directory, or those that a pattern matches."""
+    """Return a file or pipe itself, the files of a directory, or the files that a pattern matches."""
     if path == "-" or (os.path.exists(path) and not os.path.isdir(path)):
         return [path]
     if os.path.isdir(path):
@@ -39,7 +39,7 @@ def files_of(path: str) -> list[str]:
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """The files that a pattern matches. `**` stands for folders within folders, each once: links may form cycles."""
+    """Yield the files that a pattern matches. `**` stands for nested folders; each folder is visited once."""
     from glob import glob, has_magic
 
     head, deep, tail = pattern.partition("**")
@@ -61,7 +61,7 @@ def _matching(pattern: str) -> Iterator[str]:
 
 
 def named_files(system: str) -> list[tuple[str | None, str]]:
-    """The files that a user means, each with the name that was given to it: `new=runs/bm25.gz` is one with a name.
+    """Return files with the names that a user gave them: `new=runs/bm25.gz` has a name, `runs/*.gz` has none.
 
     >>> named_files("no-such-file=")
     Traceback (most recent call last):
@@ -85,7 +85,7 @@ _ENDING = re.compile(
 
 
 def stem_of(path: str) -> str:
-    """A file's name without folder, packing and ending.
+    """Return the name of a file without its folder and endings.
 
     >>> stem_of("runs/bm25.run.gz"), stem_of("input.BM25-rm3"), stem_of("run.txt")
     ('bm25', 'input.BM25-rm3', 'run')
@@ -112,7 +112,7 @@ def run_name(tag: str, path: str) -> str:
 
 
 def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
-    """The name of each run, and whether it is another one than its own because another run has that.
+    """Yield the name of each run, and True if it is not its own name because another run has that.
 
     Names that users give come first. A tag goes to the first run that has it; later ones go by the stem of their file,
     or by its path. So a run that is added at the end renames no other, and one in front only runs with its tag.
@@ -132,7 +132,7 @@ def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
 
 
 def ambiguous_names(runs: Sequence[HasName]) -> dict[str, tuple[str, ...]]:
-    """The names that would go to another run if a run before it were left out: each with the files that they fit.
+    """Return names that would belong to another run if an earlier run were left out, each with the files that it fits.
 
     They are the tags of several files that nobody gave a name to, and the names of files that go by their stems, or by
     their paths, as another run has their tag.
@@ -148,7 +148,7 @@ def ambiguous_names(runs: Sequence[HasName]) -> dict[str, tuple[str, ...]]:
 
 
 def system_meant(typed: str, runs: Sequence[HasName], what: str = "baseline") -> str:
-    """The name of the run that a name, path, file, stem or tag stands for.
+    """Return the name of the run that a name, path, file, stem or tag stands for.
 
     A name that a user gave, and a path with its folder, are what they are. All others are refused where they fit
     several runs, so that a run that is added never changes which one is meant.
@@ -174,7 +174,7 @@ def system_meant(typed: str, runs: Sequence[HasName], what: str = "baseline") ->
 
 
 def several_fit(typed: str, files: Sequence[str], what: str = "baseline", *, by_path: bool = True) -> CalipersError:
-    """The error for a name that fits several files: which they are, and what to do. by_path: a path will do."""
+    """Return the error for a name that fits several files. by_path: the error suggests a path."""
     first = files[0] if os.path.dirname(files[0]) else os.path.join(os.curdir, files[0])
     path = f"type the path, as {first}, or " if by_path else ""
     return CalipersError(
@@ -183,6 +183,6 @@ def several_fit(typed: str, files: Sequence[str], what: str = "baseline", *, by_
 
 
 def _fixed_name(run: HasName) -> str | None:
-    """The name that a user gave to a run, or the only one that it has; None for a file that goes by its tag or stem."""
+    """Return the name that a user gave to a run, or its only name, or None for a file named by tag or stem."""
     given: str | None = getattr(run, "given_name", None)
     return run.name if getattr(run, "path", None) is None else given

@@ -261,7 +261,7 @@ class ArrayRun(Run):
         top = depth or self.reach or 0
         offsets: Ints
         by_input: Ints
-        if top and 2 * top * len(asked) < len(scores):  # else what is left out would not pay for finding it
+        if top and 2 * top * len(asked) < len(scores):  # otherwise finding the top costs more than it saves
             row, first, last, offsets, tied = top_segments(scores, pool.offsets, top)
             by_input = (np.arange(1, len(row) + 1) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.int32)
         else:
@@ -413,7 +413,7 @@ def _rounded(scores: Floats, precision: Precision) -> Floats:
 
 
 def _places(ranked: Mapping[str, float], score: Floats, shown: Sequence[str]) -> tuple[Ints, Ints]:
-    """The ranks of some documents, ties broken by id descending, and by the order of the input."""
+    """Return the ranks of some documents, with ties broken by descending id, and by the order of the input."""
     documents = list(ranked)
     # Strings sort as their bytes do, but for ids that are no UTF-8.
     plain = "".join(documents).isascii()
@@ -429,7 +429,7 @@ def _places(ranked: Mapping[str, float], score: Floats, shown: Sequence[str]) ->
 
 
 def _deepest(ranked: Mapping[str, float], depth: int) -> dict[str, float]:
-    """The first documents by score, then by id descending, in the order of the input."""
+    """Return the first `depth` documents by score, then by descending id, in the order of the input."""
     order = sorted(ranked, key=lambda d: (ranked[d], encode(d)), reverse=True)
     kept = set(order[:depth])
     return {document: score for document, score in ranked.items() if document in kept}
@@ -450,7 +450,7 @@ def _by_id(judgments: Judgments, row: Ints, first: Ints, last: Ints, by_input: I
 
 
 def _tie_spans(score: Floats) -> TieSpans:
-    """The ties of one list with these scores."""
+    """Return the ties of one list."""
     ascending = np.sort(score)
     same = np.zeros(len(score) + 1, bool)  # as the score before
     np.equal(ascending[1:], ascending[:-1], out=same[1:-1])
@@ -459,7 +459,7 @@ def _tie_spans(score: Floats) -> TieSpans:
 
 
 def _spans_of_rows(first: Ints, last: Ints, offsets: Ints) -> TieSpans:
-    """The ties of lists in which every document is judged."""
+    """Return the ties of lists in which every document is judged."""
     lists = len(offsets) - 1
     if not (first < last).any():
         return TieSpans.none(lists)
@@ -467,7 +467,7 @@ def _spans_of_rows(first: Ints, last: Ints, offsets: Ints) -> TieSpans:
 
 
 def _cut(found: Retrieved, depth: int) -> Retrieved:
-    """The first documents of lists in which every document is judged."""
+    """Return the first documents of lists in which every document is judged."""
     order = found.input_rank if found.docid_rank is None else found.docid_rank
     kept = np.flatnonzero(order <= depth)
     lists = np.repeat(np.arange(len(found.query)), np.diff(found.offsets))[kept]

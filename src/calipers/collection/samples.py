@@ -51,7 +51,7 @@ class SampledPool(Pool):
 
     @cached_property
     def sizes(self) -> tuple[Ints, Ints]:
-        """Of each stratum: how many documents it has, and how many of them are judged."""
+        """Number of documents and of judged documents per stratum."""
         strata = int(self.stratum.max(initial=-1)) + 1
         judged = np.bincount(self.stratum[self.grade >= 0], minlength=strata)
         return np.bincount(self.stratum, minlength=strata), judged
@@ -65,7 +65,7 @@ class SampledPool(Pool):
 
     @cached_property
     def weight(self) -> Floats:
-        """For how many documents of its stratum each judged one stands: one over the share that was judged, or over the
+        """Number of documents that each judged document stands for: 1 over the judged share of its stratum, or over the
         chance that it had.
         """
         if self.chance is not None:
@@ -75,9 +75,9 @@ class SampledPool(Pool):
 
     @cached_property
     def pair_weight(self) -> Floats:
-        """For how many others of its stratum each other judged document of it stands, beside one that is judged.
+        """Number of other documents of the stratum that each judged document stands for, given one that is judged.
 
-        By chances alone documents are taken as drawn one by one, whatever else is drawn.
+        If only chances are known, documents are taken as drawn independently of each other.
         """
         if self.chance is not None:
             return self.weight
@@ -98,7 +98,7 @@ class SampledJudgments(Judgments):
     def from_strata(
         cls, judgments: Mapping[str, Mapping[str, Mapping[str, float]]], name: str = "judgments"
     ) -> SampledJudgments:
-        """From {query: {stratum: {document: grade}}}, with a grade below 0 for documents that were not sampled."""
+        """Return judgments from {query: {stratum: {document: grade}}}. Grades below 0 mean "not sampled"."""
         queries, strata, documents, grade = flat_columns(judgments, name)
         return cls.from_lines(queries, strata, documents, grade, name=name)
 
@@ -114,7 +114,7 @@ class SampledJudgments(Judgments):
         line: Ints | None = None,
         name: str,
     ) -> SampledJudgments:
-        """From columns. A document has one stratum and one grade; chance: how likely it was to be judged, if known."""
+        """Return judgments from columns. A document has one stratum and one grade. chance: of being judged."""
         query, query_row = by_appearance(query_ids)
         stratum, _ = numbered(query, stratum_ids)
         document, document_row = numbered(query, document_ids)
@@ -162,7 +162,7 @@ class SampleScanner(LineScanner):
         return fields
 
     def finish(self) -> tuple[list[list[bytes]], Floats, Ints]:
-        """What the lines say: their fields, the grade, the line of each."""
+        """Return the fields, the grade and the line number of each line."""
         self._close()
         return self._texts, np.array(self._grade), np.array(self._number, np.int64)
 
@@ -178,10 +178,10 @@ class PrelScanner(SampleScanner):
 
 
 def read_samples(source: str | Path, *, format: str | None = None, max_unpacked: int | None = None) -> SampledJudgments:
-    """Judgments of a sample, from lines `query 0 document stratum grade`, as TREC's sample_eval reads them, or from
+    """Read judgments of a sample, from lines `query 0 document stratum grade`, as in TREC's sample_eval, or from
     prels, `query document grade method probability`.
 
-    format: `samples` or `prels`; without it prels are told by a number in the third field and none in the second.
+    format: `samples` or `prels`; without it prels are recognised by a number in the third field and none in the second.
     """
     name = str(source)
     if format not in (None, "samples", "prels"):
@@ -207,7 +207,7 @@ def _is_number(text: bytes) -> bool:
 
 
 def _read_prels(name: str, max_unpacked: int | None) -> SampledJudgments:
-    """As the track's own script takes them: documents that were chosen, and not drawn, have a chance of 1; those that
+    """Read prels as the script of the track does. Documents that were chosen and not drawn have chance 1; those that
     were not sampled, or whose chance is not known, are left out, and so are queries of which nothing was drawn.
     """
     texts, grade, line = scan(name, lambda: PrelScanner(PRELS), max_unpacked=max_unpacked)

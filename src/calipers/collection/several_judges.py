@@ -54,7 +54,7 @@ class JudgesPool(Pool):
 
 @dataclass(frozen=True, eq=False)
 class SeveralJudges(Judgments):
-    """What several judges say of each query's documents: a grade each.
+    """Judgments of several judges: a grade of each judge for documents of each query.
 
     >>> judged = SeveralJudges.from_judges({"q": {"ann": {"a": 1, "b": 0}, "bob": {"a": 0, "b": 1}}})
     >>> judged.queries, judged.judges, len(judged)
@@ -67,13 +67,13 @@ class SeveralJudges(Judgments):
     def from_judges(
         cls, judgments: Mapping[str, Mapping[str, Mapping[str, float]]], name: str = "judgments"
     ) -> SeveralJudges:
-        """From {query: {judge: {document: grade}}}."""
+        """Return judgments from {query: {judge: {document: grade}}}."""
         queries, judges, documents, grade = flat_columns(judgments, name)
         return cls.from_lines(queries, judges, documents, grade, name=name)
 
     @classmethod
     def from_second_field(cls, columns: Columns, name: str) -> SeveralJudges:
-        """From the lines `query judge document grade` of a file."""
+        """Return judgments from the lines `query judge document grade` of a file."""
         assert columns.second is not None
         queries = columns.queries.take(columns.query)
         return cls.from_lines(queries, columns.second, columns.documents, columns.value, line=columns.line, name=name)
@@ -82,7 +82,7 @@ class SeveralJudges(Judgments):
     def from_lines(
         cls, query_ids: Ids, judge_ids: Ids, document_ids: Ids, grade: Floats, *, line: Ints | None = None, name: str
     ) -> SeveralJudges:
-        """From columns. What one judge says twice counts once."""
+        """Return judgments from columns. A grade that a judge repeats counts once."""
         query, query_row = by_appearance(query_ids)
         judge, judge_row = numbered(query, judge_ids)
         document, document_row = numbered(query, document_ids)

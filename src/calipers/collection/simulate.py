@@ -107,7 +107,7 @@ class Simulation:
         return {name: self._as_dict(self.run(name)) for name in self.systems}
 
     def run(self, name: str) -> SimulatedRun:
-        """One system's rankings as arrays, made anew at each call."""
+        """Return the rankings of one system as arrays. They are computed at each call."""
         rng = np.random.default_rng((self.seed, 1, self._place(name)))
         quality = self.systems[name]
         absent = np.zeros(len(self.topics), bool)
@@ -125,7 +125,7 @@ class Simulation:
 
     @property
     def group(self) -> Integers:
-        """How many judged documents each topic has."""
+        """Return the number of judged documents of each topic."""
         return np.diff(self.offsets)
 
     @property
@@ -134,7 +134,7 @@ class Simulation:
         return np.repeat(np.arange(len(self.topics)), self.group)
 
     def scores(self, name: str) -> Floats:
-        """What a system would give each row of `labels`: the whole pool is scored, nothing else is."""
+        """Return the score of each row of `labels`. Only the pool is scored."""
         rng = np.random.default_rng((self.seed, 2, self._place(name)))
         parts = []
         for a in range(0, len(self.topics), TOPICS_AT_ONCE):
@@ -222,7 +222,7 @@ class Simulation:
             )
 
     def _judged(self, topics: Integers, quality: float, rng: np.random.Generator) -> tuple[Floats, Integers]:
-        """What the system thinks of the judged documents, one row per topic, -inf after its pool; pool sizes."""
+        """Return the scores of judged documents, one row per topic with -inf after its pool, and the pool sizes."""
         sizes = np.diff(self.offsets)[topics]
         within = _within(sizes, int(sizes.max()))
         first, last = self.offsets[topics[0]], self.offsets[topics[-1] + 1]
@@ -234,7 +234,7 @@ class Simulation:
     def _rank(
         self, topics: Integers, quality: float, absent: NDArray[np.bool_], rng: np.random.Generator
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], Floats]:
-        """The rankings of some topics: topic, document, rank and score of each row."""
+        """Return the rankings of some topics: topic, document, rank and score of each row."""
         judged, sizes = self._judged(topics, quality, rng)
         lengths, kept = _lengths(sizes, self.retrieved, self.unjudged)
         # Of a pool that is larger than the list has room for, the system takes what it likes best.
@@ -421,7 +421,7 @@ def _standardised(grade: NDArray[np.int32], probabilities: tuple[float, ...]) ->
 
 
 def _lengths(sizes: Integers, retrieved: int, unjudged: float | None) -> tuple[Integers, Integers]:
-    """How long each list is, and how many judged documents are in it."""
+    """Return the length of each list and the number of judged documents in it."""
     if unjudged is None:
         return np.full(len(sizes), retrieved), np.minimum(sizes, retrieved)
     if unjudged == 1:
@@ -432,7 +432,7 @@ def _lengths(sizes: Integers, retrieved: int, unjudged: float | None) -> tuple[I
 
 
 def _within(sizes: Integers, width: int) -> NDArray[np.bool_]:
-    """Which cells of a table that is `width` wide belong to rows of these sizes."""
+    """Return True for the cells of a table with `width` columns that belong to rows of these sizes."""
     return np.arange(width) < sizes[:, None]
 
 
@@ -460,5 +460,5 @@ def _opened(path: Path, compress: str) -> Iterator[BufferedIOBase]:
 
 
 def _put(out: BufferedIOBase, layout: str, *columns: Sequence[Any]) -> None:
-    """One line for each row of the columns. Formatting all rows by one `map` is as fast as Python gets."""
+    """Return one line for each row of the columns. One `map` for all rows is the fastest way in Python."""
     out.write("".join(map(layout.__mod__, zip(*columns, strict=True))).encode())

@@ -169,9 +169,9 @@ def _refuse_subtopics(name: str, columns: Columns, max_unpacked: int | None) -> 
 
 
 def read_letor(source: Path, *, max_unpacked: int | None = None) -> Judgments:
-    """Judgments from a LETOR or SVMlight file: label, qid:query, features, `#docid = document`.
+    """Read judgments from a LETOR or SVMlight file: label, qid:query, features, `#docid = document`.
 
-    Without qid, the sizes of the queries are in a file beside it, as LightGBM (.query) and XGBoost (.group) have it.
+    Without qid, the sizes of the queries are in a second file, as for LightGBM (.query) and XGBoost (.group).
     """
     return Judgments.from_labels(read_labels(str(source), max_unpacked=max_unpacked), str(source))
 
@@ -188,7 +188,7 @@ def read_run(
     name: str | None = None,
     memory: int | None = None,
 ) -> Run:
-    """One run from a file or a frame; a file is read when it is used. The options are those of `read_runs`."""
+    """Open one run from a file or a frame. A file is read when it is used. The options are those of `read_runs`."""
     reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
     runs = reading.runs(taken(source))
     if len(runs) > 1:
@@ -241,7 +241,7 @@ QueryIds = Sequence[str] | Path  # of responses: a list, or a file
 
 @dataclass(frozen=True)
 class _RunReading:
-    """How runs are read: the options of `read_runs`."""
+    """The options of `read_runs`."""
 
     format: str | None
     columns: ColumnNames | None
@@ -253,7 +253,7 @@ class _RunReading:
     memory: int | None
 
     def runs(self, source: Any) -> list[Run]:
-        """The runs of one file, frame or list."""
+        """Return the runs of one file, frame or list."""
         check_roles(self.columns)
         found = self._runs(source)
         if self.rollup is None:
@@ -303,7 +303,7 @@ def _rollup(rollup: Rollup | str | None) -> Rollup | None:
 
 
 def _query_ids(given: QueryIds | None) -> Sequence[str] | None:
-    """The ids of a list, or those that the lines of a file start with."""
+    """Return the ids of a list, or the first fields of the lines of a file."""
     if given is None or not isinstance(given, str | os.PathLike):
         return given
     from calipers.collection.texts import read_ids

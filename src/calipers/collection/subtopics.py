@@ -56,7 +56,7 @@ class SubtopicPool(Pool):
         self.intents.name_queries([name for name, n in zip(names, np.diff(self.starts), strict=True) for _ in range(n)])
 
     def answerable(self, rel: float) -> Any:
-        """The intents that some document answers; the others count nowhere."""
+        """Return True for intents that some document answers. Other intents do not count."""
         return self.once(("answerable", rel), lambda: self.intents.relevant(rel) > 0)
 
     def probability(self, rel: float) -> Floats:
@@ -72,7 +72,7 @@ class SubtopicPool(Pool):
 
 @dataclass(frozen=True, eq=False)
 class SubtopicJudgments(Judgments):
-    """What is known of each query's documents: a grade for each subtopic.
+    """Judgments by subtopic: a grade of each document for each subtopic of a query.
 
     >>> judgments = SubtopicJudgments.from_subtopics({"q": {"1": {"d1": 1, "d2": 1}, "2": {"d1": 1}}})
     >>> judgments.queries, judgments.subtopics, len(judgments)
@@ -85,7 +85,7 @@ class SubtopicJudgments(Judgments):
     def from_subtopics(
         cls, judgments: Nested, probabilities: Probabilities | None = None, name: str = "judgments"
     ) -> SubtopicJudgments:
-        """From {query: {subtopic: {document: grade}}}, and if known {query: {subtopic: probability}}."""
+        """Return judgments from {query: {subtopic: {document: grade}}}. probabilities: {query: {subtopic: number}}."""
         queries, subtopics, documents, grade = flat_columns(judgments, name)
         query, first = by_appearance(queries)
         columns = Columns(
@@ -100,7 +100,7 @@ class SubtopicJudgments(Judgments):
 
     @classmethod
     def from_lines(cls, columns: Columns, name: str, probabilities: Probabilities | None = None) -> SubtopicJudgments:
-        """From the lines of a file, with their second field. What is judged twice with one grade counts once."""
+        """Return judgments from the lines of a file with their second field. A repeated grade counts once."""
         assert columns.second is not None
         query = columns.query.astype(np.int64)
         words = as_words(columns.documents)
@@ -131,7 +131,7 @@ class SubtopicJudgments(Judgments):
         return judgments if probabilities is None else judgments.with_probabilities(probabilities)
 
     def with_probabilities(self, probabilities: Probabilities) -> SubtopicJudgments:
-        """The same judgments where intents are not all alike: {query: {subtopic: probability}}."""
+        """Return the judgments with probabilities of intents: {query: {subtopic: probability}}."""
         pool = self.pool
         assert isinstance(pool, SubtopicPool)
         given = np.zeros(pool.intents.queries)
@@ -151,7 +151,7 @@ class SubtopicJudgments(Judgments):
         return replace(self, pool=replace(pool, given=given, memo={}))
 
     def collapsed(self) -> Judgments:
-        """Plain judgments: of each document the largest of its grades, for measures that know no subtopics."""
+        """Return plain judgments with the largest grade of each document, for measures without subtopics."""
         pool = self.pool
         assert isinstance(pool, SubtopicPool)
         grade = np.minimum(pool.grade, 0.0)
@@ -204,7 +204,7 @@ def read_subtopics(
 
 
 def read_probabilities(source: str | Path) -> dict[str, dict[str, float]]:
-    """{query: {subtopic: probability}} from lines `query subtopic probability`."""
+    """Return {query: {subtopic: probability}} from lines `query subtopic probability`."""
     found: dict[str, dict[str, float]] = {}
     try:
         text = Path(source).read_text(encoding="utf-8-sig", errors="surrogateescape")
@@ -264,7 +264,7 @@ def _by_first_line(code: Ints, one: Ints, query: Ints) -> tuple[Ints, Ints]:
 
 
 def _once(columns: Columns, name: str, intent: Ints, document: Ints, documents: int) -> Floats:
-    """The grade of each line; NaN on lines that repeat an earlier one."""
+    """Return the grade of each line, or NaN for lines that repeat an earlier one."""
     grade = columns.value.copy()
     key = intent.astype(np.int64) * documents + document
     order = np.argsort(key, kind="stable")
@@ -287,7 +287,7 @@ def _once(columns: Columns, name: str, intent: Ints, document: Ints, documents: 
 
 
 def whole_grades(document: Ints, grade: Floats, documents: int) -> Floats:
-    """The sum of each document's grades above 0; where all are below 0, the largest."""
+    """Return the sum of each document's grades above 0, or the largest grade if all are below 0."""
     largest = np.full(documents, -np.inf)
     np.maximum.at(largest, document, grade)
     total = np.bincount(document, np.maximum(grade, 0.0), documents)

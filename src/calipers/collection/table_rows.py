@@ -1,6 +1,6 @@
-"""Tables of judgments and of runs: one row per document, in columns that are read at once.
+"""Tables of judgments and of runs: one row per document, read column by column.
 
-Whatever a table was (CSV, Parquet, rows of JSON, a frame), it becomes `Rows`. Ids stay one block of bytes; no row is
+Every table (CSV, Parquet, rows of JSON, a frame) becomes `Rows`. Ids stay one block of bytes; no row is
 ever a Python object. A run goes through the same scanner as a run of lines, some rows at a time.
 """
 
@@ -75,7 +75,7 @@ class Rows:
         return len(self.value)
 
     def judgments(self, name: str, combine: str | None = None) -> Judgments:
-        """The grades, query by query; `combine` makes one of several grades of a document."""
+        """Return the judgments. combine: how several grades of a document become one."""
         number = np.arange(1, len(self) + 1) if self.number is None else self.number
         columns = Columns(self.queries, self.query, self.documents, self.value, number)
         try:
@@ -87,14 +87,14 @@ class Rows:
             raise
 
     def error(self, message: str, row: int) -> CalipersError:
-        """What is wrong with a row, counted from 0."""
+        """Return the error about a row, counted from 0."""
         number = row + 1 if self.number is None else int(self.number[row])
         if self.lines:
             return CalipersError(message, file=self.file, line=number)
         return CalipersError(f"row {number}: {message}", file=self.file)
 
     def of_system(self, system: str) -> Rows:
-        """Only the rows of this system."""
+        """Return the rows of one system."""
         assert self.system is not None
         row = np.flatnonzero(self.system == self.systems.index(system))
         used, query = by_appearance(self.query[row], len(self.queries))
@@ -109,7 +109,7 @@ class Rows:
         )
 
     def between(self, start: int, stop: int) -> Rows:
-        """Some of the rows, without a copy of what is large."""
+        """Return some of the rows as views."""
         cuts = self.documents.offsets[start : stop + 1]
         return replace(
             self,
@@ -121,7 +121,7 @@ class Rows:
         )
 
     def parts(self, count: int) -> Parts:
-        """About equal parts, cut where the query changes."""
+        """Return about equal parts that start where the query changes."""
         cuts = [0]
         for target in (len(self) * k // count for k in range(1, count)):
             other = self.query[target:] != self.query[target - 1]
@@ -145,7 +145,7 @@ def rows_of(
 ) -> Rows:
     """Return the rows of a table whose column for each role is given. All tables become rows here.
 
-    Ranks stand for scores where there are none. Rows of judgments without a grade are left out, and counted in a note.
+    Without scores, ranks are used. Rows of judgments without a grade are left out, and counted in a note.
     names: the name of each role's column. number, lines: as of `Rows`.
     """
     role = number_role(names, value)
@@ -264,7 +264,7 @@ class RowsRun(Run):
         return self._size() > (usual_memory() if self.memory is None else self.memory)
 
     def _size(self) -> int:
-        """About what the rows would take in memory."""
+        """Return about how many bytes the rows would take in memory, or 0 if that is not known."""
         from calipers.collection.external_sort import UNPACKED
 
         return UNPACKED * os.path.getsize(self.path) if self.path and os.path.isfile(self.path) else 0
@@ -302,7 +302,7 @@ def _parts_of(rows: Rows) -> Callable[[int], Parts]:
 
 
 def _scanned(parts: Parts, scanner: RunScanner) -> Retrieved:
-    """All parts through one scanner."""
+    """Read all parts with one scanner."""
     for rows in chain.from_iterable(part() for part in parts):
         scanner.feed_rows(rows.queries, rows.query, rows.documents, rows.value)
         if scanner.idle:
@@ -311,7 +311,7 @@ def _scanned(parts: Parts, scanner: RunScanner) -> Retrieved:
 
 
 def _side_by_side(parts: Parts, scanner: Callable[[], RunScanner]) -> Retrieved | None:
-    """A thread a part; None if one meets an error."""
+    """Read each part in a thread. Return None if a part has an error."""
     results = in_threads([partial(_scanned, [part], scanner()) for part in parts])
     return None if results is None else joined(results)
 
@@ -326,7 +326,7 @@ def runs_of(
     memory: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> list[RowsRun]:
-    """A run for each of the systems that a table names, or one for all of it."""
+    """Return one run for each system that a table names, or one run for the whole table."""
     if len(systems) < 2:
         file = None if path is None else stem_of(path)
         return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes, name)]

@@ -1,4 +1,4 @@
-"""Texts of queries and documents, to show beside their ids: BEIR's queries.jsonl and corpus.jsonl, TSV and CSV."""
+"""Texts of queries and documents, from BEIR's queries.jsonl and corpus.jsonl, TSV, CSV and search responses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_texts(
 
 
 def read_ids(source: Path) -> list[str]:
-    """The ids that the lines of a file start with, in their order."""
+    """Return the first field of each line of a file."""
     name = shown_name(source)
     found = [identifier for _, identifier, _ in _pairs(source, name, None, alone=True)]
     if not found:
@@ -149,7 +149,7 @@ def _first(found: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def _header(cells: list[str]) -> dict[str, int] | None:
-    """Where the id and the text are, if the first line names them."""
+    """Return the places of id and text if the first line is a header, else None."""
     plain = [plain_name(cell) for cell in cells]
     if any(is_number(cell) for cell in cells):
         return None

@@ -62,7 +62,7 @@ def write_run(run: Run | str | Path | Frame | Nested, path: str | Path, name: st
 
 
 def _own_name(run: Run) -> str:
-    """The tag that a file of TREC's has, whatever the file is called."""
+    """Return the name that a user gave, or the tag of a TREC file, or the name of the run."""
     name = run.name  # which reads the tag of a file that was not read yet
     given, tag = getattr(run, "given_name", None), getattr(run, "tag", None)
     return given or tag or name
@@ -73,7 +73,7 @@ def _plain(grade: float) -> float:
 
 
 def _by_score(query: str, scores: Mapping[str, float], file: str) -> dict[str, float]:
-    """Best first; equal scores keep their order."""
+    """Return the documents with the best first. Equal scores keep their order."""
     try:
         numbers = {document: float(score) + 0.0 for document, score in scores.items()}
     except (TypeError, ValueError) as error:
@@ -101,7 +101,7 @@ def _write(content: Nested, path: str, value: str, name: str | None) -> None:
 
 
 def format_of(path: str) -> tuple[str, Opener]:
-    """The format and the packing that a file's name stands for."""
+    """Return the format and the compression that the name of a file stands for."""
     name = Path(path).name.lower()
     pack: Opener = _open
     for ending, how in _PACKINGS.items():

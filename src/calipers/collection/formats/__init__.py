@@ -1,6 +1,6 @@
-"""The formats that files may have.
+"""Formats of files.
 
-A new format that can be read is one module beside this one and one row in FORMATS. What a user may force by name
+A new format for reading is one module of this package and one row in FORMATS. What a user may force by name
 (`--judgments-as`, `--systems-as`) and what messages call a file follow from its `Format`. Formats that can be written
 are the rows of `calipers.collection.writing`.
 """
@@ -44,7 +44,7 @@ FORMATS: dict[str, Format[Any]] = {format.name: format for format in _ALL}
 
 
 def names_of(*holds: str, value: str | None = None) -> tuple[str, ...]:
-    """The names of the formats whose files hold one of these: judgments, labels, run, scores, table.
+    """Return the names of formats that hold one of these: judgments, labels, run, scores, table.
 
     value: only tables that may hold it, "grade" or "score".
 
@@ -105,5 +105,5 @@ def table_format(path: Path, *, max_unpacked: int | None = None) -> str | None:
 
 
 def first_line(path: Path, *, max_unpacked: int | None = None) -> bytes:
-    """The first line of a file that is neither empty nor a comment; empty if there is none near its start."""
+    """Return the first line of a file that is neither empty nor a comment, or an empty text."""
     return first_content(start_of(path, max_unpacked=max_unpacked))

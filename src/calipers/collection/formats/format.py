@@ -1,4 +1,4 @@
-"""What a format is: a name, how its files start, and how they are read."""
+"""The type of a format: a name, a test for the start of files, and functions for reading."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Reader(Protocol[Content]):
 
 
 class Contents(NamedTuple):
-    """What a table of runs holds, known before its rows are kept."""
+    """Systems and notes of a table of runs."""
 
     systems: tuple[str, ...] = ()  # where it names them
     notes: tuple[str, ...] = ()  # on how it is read

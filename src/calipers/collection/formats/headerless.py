@@ -24,7 +24,7 @@ from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.native.scanner import ColumnScanner
 
-LOOKS_RANKED = 10  # documents of a query whose grades run 1, 2, ... before that is said
+LOOKS_RANKED = 10  # grades of a query that run 1, 2, ... to this number give a warning
 
 _ROLES = {
     ("grade", 3): {"query": "1", "document": "2", "grade": "3"},
@@ -37,7 +37,7 @@ _ROLES = {
 def read_headerless(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All rows, with `value` ("score" or "grade") as the number."""
+    """Return all rows, with `value` ("score" or "grade") as the number."""
     header = _header(path, max_unpacked)
     names = _names(header, value, columns, shown_name(path))
     if len(header.columns) != 3 or names["query"] != "1" or names["document"] != "2":
@@ -51,7 +51,7 @@ def read_headerless(
 def contents_of_headerless(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Contents:
-    """The systems that a file of runs names, and whether its numbers are ranks: for that it is read."""
+    """Return the systems that a file of runs names, and a note if its numbers are ranks. Reads the whole file."""
     header = _header(path, max_unpacked)
     names = _names(header, "score", columns, shown_name(path))
     if "system" in names:
@@ -103,7 +103,7 @@ def _triples(path: Path, header: Header, max_unpacked: int | None) -> Rows:
 
 
 def _told(rows: Rows, value: str) -> Rows:
-    """Of a run: where the third column runs 1, 2, ..., n in every query it is a rank, else a score."""
+    """Return the rows with ranks or scores: a third column that runs 1, 2, ..., n in every query holds ranks."""
     order = np.argsort(rows.query, kind="stable")
     query = rows.query[order]
     place = np.arange(len(order)) - np.searchsorted(query, query) + 1

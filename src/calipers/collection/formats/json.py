@@ -26,7 +26,7 @@ from calipers.native.ids import Ids
 def read_json(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All documents of a file, with `value` ("score" or "grade") as the number."""
+    """Return all documents of a file, with `value` ("score" or "grade") as the number."""
     return gather(
         path, lambda name: Gathering(value, columns, name), by_name=True, max_unpacked=max_unpacked
     ).rows()  # fmt: skip
@@ -35,7 +35,7 @@ def read_json(
 def contents_of_json(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Contents:
-    """The systems that rows name, if there are rows and they do."""
+    """Return the systems that rows name."""
     start = start_of(path, max_unpacked=max_unpacked).decode("utf-8-sig", "replace")
     if is_nested(start):
         return Contents()

@@ -25,7 +25,7 @@ _RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
 def read_judgment_list(
     path: Path, *, value: str = "grade", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All ratings of all lists in a file."""
+    """Return all ratings of all lists in a file."""
     return gather(path, lambda name: _Ratings(value, columns, name), max_unpacked=max_unpacked).rows()
 
 

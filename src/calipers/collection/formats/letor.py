@@ -1,7 +1,7 @@
 """Learning to rank: labelled lines with features, and score files that belong to them, one score per line.
 
 letor      label qid:ID 1:0.3 2:0.1 ... #docid = GX000-00     (SVMlight; features are skipped)
-svmlight   label 1:0.3 2:0.1 ...     beside it, in FILE.query (LightGBM) or FILE.group (XGBoost), the size of each query
+svmlight   label 1:0.3 2:0.1 ...     the size of each query is in FILE.query (LightGBM) or FILE.group (XGBoost)
 scores     one number per line
 """
 
@@ -37,23 +37,23 @@ def read_letor(path: Path, *, max_unpacked: int | None = None) -> Labels:
 
 
 def letor_blocks(path: Path, *, max_unpacked: int | None = None) -> Iterator[Block]:
-    """The bytes of a LETOR file; where its lines lack a qid, it is put there from the sizes beside the file."""
+    """Return the bytes of a LETOR file. If lines have no qid, it is added from the file with the sizes of queries."""
     source = blocks(path, max_unpacked=max_unpacked)
     if not _lacks_qid(start_of(path, max_unpacked=max_unpacked)):
         return source
     name = shown_name(path)
-    beside = next((name + ending for ending in GROUPS if os.path.isfile(name + ending)), None)
-    if beside is None:
+    sizes_file = next((name + ending for ending in GROUPS if os.path.isfile(name + ending)), None)
+    if sizes_file is None:
         endings = " or ".join(f"{os.path.basename(name)}{ending}" for ending in GROUPS)
         raise CalipersError(f"expected qid:ID after the label, or the size of each query in {endings}", file=name)
-    sizes = scan(beside, NumberScanner, max_unpacked=max_unpacked)
+    sizes = scan(sizes_file, NumberScanner, max_unpacked=max_unpacked)
     if (sizes != np.rint(sizes)).any() or (sizes < 0).any() or sizes.sum() > MOST_DOCUMENTS:
-        raise CalipersError("the size of a query is a whole number", file=beside)
-    return _with_qid(short_lines(source), np.cumsum(sizes.astype(np.int64)).tolist(), name, beside)
+        raise CalipersError("the size of a query is a whole number", file=sizes_file)
+    return _with_qid(short_lines(source), np.cumsum(sizes.astype(np.int64)).tolist(), name, sizes_file)
 
 
-def _with_qid(source: Iterator[Block], ends: list[int], name: str, beside: str) -> Iterator[bytes]:
-    """The lines, each with the number of the query that it belongs to: each query ends before a place."""
+def _with_qid(source: Iterator[Block], ends: list[int], name: str, sizes_file: str) -> Iterator[bytes]:
+    """Yield the lines with the number of their query. ends: the first line after each query."""
     place = query = 0
 
     def label(found: re.Match[bytes]) -> bytes:
@@ -66,11 +66,11 @@ def _with_qid(source: Iterator[Block], ends: list[int], name: str, beside: str) 
     for text in whole_lines(source):
         yield _LABEL.sub(label, text)
     if place != ends[-1]:
-        raise CalipersError(f"{place} documents, where {beside} has the sizes of {ends[-1]}", file=name)
+        raise CalipersError(f"{place} documents, where {sizes_file} has the sizes of {ends[-1]}", file=name)
 
 
 def read_scores(path: Path, *, max_unpacked: int | None = None) -> NDArray[np.float64]:
-    """One score per line."""
+    """Read one score per line."""
     return scan(path, NumberScanner, max_unpacked=max_unpacked)
 
 
@@ -80,7 +80,7 @@ def _is_letor(start: bytes) -> bool:
 
 
 def _lacks_qid(start: bytes) -> bool:
-    """Whether lines are labels with features, and nothing that names a query."""
+    """Return True for lines of a label and features without a qid."""
     label, *features = fields_of(first_content(start).partition(b"#")[0])[:20] or [b""]
     return bool(features) and _is_number(label) and all(map(_FEATURE.fullmatch, features))
 
@@ -118,7 +118,7 @@ LETOR = Format(
 SVMLIGHT = Format(
     name="svmlight",
     holds="labels",
-    line="label 1:0.3 2:0.1 ... beside FILE.query or FILE.group",
+    line="label 1:0.3 2:0.1 ... with FILE.query or FILE.group",
     noun="an SVMlight file without qid",
     matches=_lacks_qid,
     read=read_letor,

@@ -28,12 +28,12 @@ _RESULTS = re.compile(rb'"mteb_(?:version|dataset_name)"\s*:')
 def read_mteb(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All documents of all splits."""
+    """Return all documents of all splits."""
     return gather(path, lambda name: _Predictions(value, columns, name), max_unpacked=max_unpacked).rows()
 
 
 def contents_of_mteb(path: Path, **options: Any) -> Contents:
-    """The splits that a file has."""
+    """Return the splits of a file."""
     return Contents.of(read_mteb(path, **options))
 
 

@@ -27,7 +27,7 @@ ROWS_AT_FIRST = 1024
 def read_parquet(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All rows, with `value` ("score" or "grade") as the number."""
+    """Return all rows, with `value` ("score" or "grade") as the number."""
     with _Opened(path, value, columns, max_unpacked) as file:
         return file.rows()
 
@@ -35,7 +35,7 @@ def read_parquet(
 def contents_of_parquet(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Contents:
-    """The systems that a file of runs names, if it does."""
+    """Return the systems that a file of runs names."""
     with _Opened(path, "score", columns, max_unpacked) as file:
         return Contents(file.systems(), rank_notes(file.names, shown_name(path)))
 
@@ -43,7 +43,7 @@ def contents_of_parquet(
 def parts_of_parquet(
     path: Path, count: int, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Parts:
-    """The row groups of a file with one run, in about equal parts; a query that is cut in two goes to the first.
+    """Return the row groups of a file with one run, in about equal parts. A query in two parts goes to the first.
 
     Each part is to be read in a thread of its own: the rows of a few thousand queries come and go in the cache,
     which is faster than to decode the file and to rank it afterwards.
@@ -58,7 +58,7 @@ def parts_of_parquet(
 
 
 def _part(opened: Any, start: int, stop: int) -> Iterator[Rows]:
-    """The rows of these groups but those that go on with a query of the group before, and with all of the last one."""
+    """Yield the rows of row groups: all queries that start in them, with the rest of the last query."""
     with opened() as file:
         skipped = file.last_query(start - 1) if start else None
         last = None
@@ -82,20 +82,20 @@ def _part(opened: Any, start: int, stop: int) -> Iterator[Rows]:
 
 
 def _differs(rows: Rows, query: bytes) -> int | None:
-    """The first row with another query."""
+    """Return the first row with another query."""
     other = np.array([name != query for name in rows.queries.tolist()])[rows.query]
     first = int(np.argmax(other))
     return first if other[first] else None
 
 
 def _lengths(texts: Any) -> Any:
-    """Of each text of a column, its bytes."""
+    """Return the number of bytes of each text of a column."""
     binary_length = load("pyarrow.compute", extra="frames", what="tables").binary_length
     return np.asarray(binary_length(texts).fill_null(0), np.int64)
 
 
 def _bytes_of(column: Any) -> int:
-    """Of all rows of a column whose texts are coded."""
+    """Return the number of bytes of all rows of a dictionary column."""
     code = column.indices.drop_null()
     return int(_lengths(column.dictionary)[np.asarray(code, np.int64)].sum())
 
@@ -157,7 +157,7 @@ class _Opened:
             )
 
     def _id_bytes(self, file: Any, group: int, ids: str, room: int) -> int:
-        """About the bytes of a row group's ids, never less; more than `room` only if they are."""
+        """Return an upper bound on the bytes of a row group's ids. It exceeds `room` only if the ids do."""
         columns = file.metadata.row_group(group)
         place = file.metadata.schema.names.index(ids)
         chunk = columns.column(place)
@@ -210,7 +210,7 @@ class _Opened:
             return tuple(ArrowColumn(column, name, self._name).codes()[0].texts())
 
     def pieces(self, group: int) -> Iterator[Rows]:
-        """The rows of a row group, some at a time."""
+        """Yield the rows of a row group, some at a time."""
         names = {role: name for role, name in self.names.items() if role != "system"}
         before = sum(self.group_sizes[:group])
         try:
@@ -233,7 +233,7 @@ class _Opened:
             yield self._file.read_row_group(group, names, use_threads=threads)
 
     def last_query(self, group: int) -> bytes:
-        """The query of a row group's last row."""
+        """Return the query of a row group's last row."""
         name = self.names["query"]
         try:
             column = self._file.read_row_group(group, [name], use_threads=False).column(0)

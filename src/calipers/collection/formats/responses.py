@@ -1,10 +1,10 @@
-"""What search engines answer: responses of Elasticsearch, OpenSearch and Solr, one per query.
+"""Search responses of Elasticsearch, OpenSearch and Solr, one per query.
 
 {"hits": {"hits": [{"_id": ..., "_score": ...}, ...]}}        Elasticsearch, OpenSearch
 {"response": {"docs": [{"id": ..., "score": ...}, ...]}}      Solr
 {"responses": [..., ...]}                                     _msearch
 
-As one object, a list, or one per line; as {query: response}; or in an object that names the query beside it. Without
+As one object, a list, or one per line; as {query: response}; or in an object that also names the query. Without
 that, the queries are those of a list of ids, in its order.
 """
 
@@ -23,7 +23,7 @@ from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.plurals import counted, verb
 
-QUERY = ("query_id", "qid", "query", "id")  # what the query is called beside a response
+QUERY = ("query_id", "qid", "query", "id")  # names of the field that names the query of a response
 _RESPONSE = re.compile(rb'"(?:hits|docs)"\s*:\s*\[|"responses"\s*:\s*\[\s*[{\]]')
 
 
@@ -35,12 +35,12 @@ def read_responses(
     query_ids: Sequence[str] | None = None,
     max_unpacked: int | None = None,
 ) -> Rows:
-    """All documents of all responses, with their scores, or by their order where there are none."""
+    """Return all documents of all responses, with their scores, or in their order if they have no scores."""
     return gather(path, lambda name: _Responses(value, columns, name, ids=query_ids), max_unpacked=max_unpacked).rows()
 
 
 def contents_of_responses(path: Path, **options: Any) -> Contents:
-    """What is to be said of a file of responses: for that it is read."""
+    """Return notes about a response file. Reads the whole file."""
     return Contents.of(read_responses(path, **options))
 
 
@@ -142,7 +142,7 @@ def _query_of(item: dict[str, Any]) -> Any:
 
 
 def _documents(item: dict[str, Any]) -> list[Any] | None:
-    """The documents of a response; None if it is none."""
+    """Return the documents of a response, or None for other objects."""
     for outer, inner in (("hits", "hits"), ("response", "docs")):
         if isinstance(item.get(outer), dict) and isinstance(item[outer].get(inner), list):
             found: list[Any] = item[outer][inner]
@@ -159,7 +159,7 @@ def _is_partial(response: Mapping[str, Any]) -> bool:
 
 
 def _inner(item: Any) -> dict[str, Any] | None:
-    """A response, or the one that an object has under some name."""
+    """Return the response itself, or the first response inside an object."""
     if not isinstance(item, dict):
         return None
     if _documents(item) is not None:

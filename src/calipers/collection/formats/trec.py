@@ -17,17 +17,17 @@ from calipers.native.scanner import ColumnScanner
 
 
 def read_qrels(path: Path, *, max_unpacked: int | None = None) -> Columns:
-    """All judgments of a file, line by line."""
+    """Return all judgments of a file, line by line."""
     return scan(path, lambda: ColumnScanner("qrels"), max_unpacked=max_unpacked)
 
 
 def read_subtopics(path: Path, *, max_unpacked: int | None = None) -> Columns:
-    """The same, with the second field, which is the subtopic in qrels for diversity."""
+    """Return all judgments with the second field, which is the subtopic in qrels for diversity."""
     return scan(path, lambda: ColumnScanner("qrels", keep_second=True), max_unpacked=max_unpacked)
 
 
 def read_run(path: Path, *, max_unpacked: int | None = None) -> Columns:
-    """All lines of a run, judged or not."""
+    """Return all lines of a run."""
     return scan(path, lambda: ColumnScanner("run"), max_unpacked=max_unpacked)
 
 
