@@ -239,6 +239,11 @@ def test_the_words_fit_the_data(tmp_path: Path) -> None:
         diff = run("text", "diff", str(file), "a", "bb", "-m", "ROUGE-1")
         assert f"of 4 {many[unit]}" in diff.stderr
         assert many[unit] in diff.stdout
+        checked = run("text", "check", str(file), "bb", "--baseline", "a", "-m", "ROUGE-1", "--max-drop", "0.01",
+                      "--max-query-drop", "0.01")  # fmt: skip
+        assert f"{many[unit]} with the largest loss" in checked.stdout
+        assert f"than is allowed per {unit}" in checked.stdout
+        assert not {*checked.stdout.split()} & ({"document", "documents", "query", "queries"} - {unit, many[unit]})
         influence = run("text", "compare", *data, "--show", "influence", "--show", "pairs")
         assert f"pairs that one {unit} decides" in influence.stdout
         assert run("text", "score", *data, "-q", "--format", "csv").stdout.startswith(f"system,{unit},")

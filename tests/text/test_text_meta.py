@@ -136,7 +136,7 @@ def sign(value: Fraction, epsilon: Fraction = Fraction(0)) -> int:
 def test_soft_accuracies_of_resampled_documents() -> None:
     random = np.random.default_rng(2)
     x, y = random.normal(size=(2, 3, 5))
-    found = soft_accuracies_under(x[None], y, np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2]]))[0]
+    found = soft_accuracies_under(x[None], {"a": y}, np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2]]))["a"][0]
     assert found[0] == soft_pairwise_accuracy(x, y)
     drawn = [0, 0, 2, 4, 4]
     pairs = list(combinations(range(3), 2))

@@ -22,8 +22,9 @@ average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -37,7 +38,7 @@ from calipers.errors import CalipersError, CheckFailed, place_of, warn_user
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats
 from calipers.planning.closed_form_power import power_one_sided, smallest_n
-from calipers.plurals import counted, verb
+from calipers.plurals import counted, plural_of, verb
 from calipers.results.averages import mean
 from calipers.results.messages import some
 from calipers.results.result import Result, Tables
@@ -91,6 +92,7 @@ class Decision:
     needed: int | None = None  # queries that would decide an undecided measure; None if no number would
     worst: tuple[Loss, ...] = ()  # largest loss first
     group: str = ""  # of queries; empty for all queries
+    unit: str = "query"  # document, for summaries
 
     @property
     def name(self) -> str:
@@ -110,8 +112,8 @@ class Decision:
         if self.verdict != UNDECIDED:
             return text
         if self.needed is None:
-            return f"{text}; no number of queries would decide a difference so close to the limit"
-        return f"{text}; about {counted(self.needed, 'query')} would decide it, and there are {self.queries:,}"
+            return f"{text}; no number of {plural_of(self.unit)} would decide a difference so close to the limit"
+        return f"{text}; about {counted(self.needed, self.unit)} would decide it, and there are {self.queries:,}"
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Floor:
     alpha: float
     queries: int
     group: str = ""
+    unit: str = "query"
 
     @property
     def name(self) -> str:
@@ -135,7 +138,7 @@ class Floor:
 
     def __str__(self) -> str:
         limit = f", {1 - self.alpha:.4g} lower limit {four_digits(self.low)}" if self.tested == LOWER_LIMIT else ""
-        mean = f"mean {four_digits(self.mean)}{limit}, over {counted(self.queries, 'query')}"
+        mean = f"mean {four_digits(self.mean)}{limit}, over {counted(self.queries, self.unit)}"
         return f"{self.verdict}: {self.name}, {mean}; the floor is {four_digits(self.floor)}"
 
 
@@ -165,6 +168,7 @@ class Check(Result):
     power: float = 0.8
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()  # sentences that are not warnings
+    unit: str = "query"  # document, for summaries
 
     @property
     def verdict(self) -> str:
@@ -209,10 +213,10 @@ class Check(Result):
         if verdict == UNDECIDED:
             numbers = [each.needed for each in named]
             most = None if None in numbers else max(each for each in numbers if each is not None)
-            tell = "no number of queries would tell" if most is None else f"about {counted(most, 'query')} would tell"
+            number = f"no number of {plural_of(self.unit)}" if most is None else f"about {counted(most, self.unit)}"
             there = max(each.queries for each in named)
             question = f"undecided whether {self.new} is worse than {self.old} {by} {listed}"
-            yield f"{question}: {tell}, and there are {there:,}"
+            yield f"{question}: {number} would tell, and there are {there:,}"
         else:
             yield f"{self.new} is {verdict} than {self.old} {by} {listed}"
 
@@ -220,12 +224,13 @@ class Check(Result):
         if not self.max_query_drop:
             return
         if not self.query_drops:
-            yield f"no query of {self.new} loses more than is allowed per query"
+            yield f"no {self.unit} of {self.new} loses more than is allowed per {self.unit}"
             return
         queries = {loss.query for _, _, loss in self.query_drops}
         measure, limit, loss = self.query_drops[0]
         yield (
-            f"{counted(len(queries), 'query')} {verb(len(queries), 'loses', 'lose')} more than is allowed per query: "
+            f"{counted(len(queries), self.unit)} {verb(len(queries), 'loses', 'lose')} more than is allowed per "
+            f"{self.unit}: "
             f"{loss} in {measure}, where {limit:g} is allowed"
             + (f", and {len(queries) - 1} more" if len(queries) > 1 else "")
         )
@@ -246,7 +251,12 @@ class Check(Result):
             "query_drops": (self._query_drops, self.max_query_drop),
             "worst": (self._worst, any(each.worst for each in self.decisions)),
         }
-        return Tables({name: make for name, (make, wanted) in makers.items() if wanted})
+        return Tables({name: partial(self._in_words, make) for name, (make, wanted) in makers.items() if wanted})
+
+    def _in_words(self, make: Callable[[], Table]) -> Table:
+        """Return a table in which columns about queries have the names that fit the data (document, documents)."""
+        table, names = make(), {"query": self.unit, "queries": plural_of(self.unit)}
+        return table.changed(columns=tuple(names.get(column, column) for column in table.columns))
 
     def _decisions(self) -> Table:
         return _rows(COLUMNS, self.decisions)
@@ -269,8 +279,8 @@ class Check(Result):
         titles = {
             "measures": "mean differences",
             "floors": "floors",
-            "query_drops": "queries that lose more than is allowed per query",
-            "worst": "queries with the largest loss",
+            "query_drops": f"{plural_of(self.unit)} that lose more than is allowed per {self.unit}",
+            "worst": f"{plural_of(self.unit)} with the largest loss",
         }
         return [(name, titles[name], table) for name, table in self.tables().items() if table.rows]
 
@@ -305,10 +315,10 @@ class Check(Result):
             yield _Case(f"{floor.name}, floor of the {floor.tested}", outcome, floor.verdict, str(floor))
         for measure, limit in self.max_query_drop:
             losses = tuple(loss for name, _, loss in self.query_drops if name == measure)
-            lost = f"{counted(len(losses), 'query')} {verb(len(losses), 'loses', 'lose')} more than {limit:g}"
+            lost = f"{counted(len(losses), self.unit)} {verb(len(losses), 'loses', 'lose')} more than {limit:g}"
             verdict = WORSE if losses else NOT_WORSE
             yield _Case(
-                f"{measure}, drop per query", "failed" if losses else "passed", verdict,
+                f"{measure}, drop per {self.unit}", "failed" if losses else "passed", verdict,
                 f"{verdict}: {measure}, {lost}", losses[:WORST],
             )  # fmt: skip
         for kind in self.fail_on:
@@ -445,7 +455,9 @@ def check(
     problems += [] if old is None else [("missing", note) for note in _different_queries(fresh, old, len(pair.queries))]
     warn_user(notes, warn)
     return Check(
-        new=new, old=None if old is None else old.systems[0], decisions=tuple(decisions), floors=tuple(floors),
+        new=new, old=None if old is None else old.systems[0],
+        decisions=tuple(replace(each, unit=scores.unit) for each in decisions),
+        floors=tuple(replace(each, unit=scores.unit) for each in floors), unit=scores.unit,
         query_drops=tuple(drops), problems=tuple(problems), fail_on=tuple(dict.fromkeys(fail_on)),
         max_query_drop=tuple(limits.query_drop.items()), alpha=alpha, power=power,
         notes=(*scores.notes, *notes), remarks=remarks,

@@ -100,11 +100,11 @@ class TextMetaEvaluation(Result):
         """
         drawn = drawn_documents(np.random.default_rng(self.seed), self.values.shape[-1], self.resamples)
         some = self.resamples > 0
-        soft = {
-            aspect: soft_accuracies_under(self.values, judged, drawn, self.samples, self.seed)
-            for aspect, judged in self.human.items()
+        soft = (
+            soft_accuracies_under(self.values, self.human, drawn, self.samples, self.seed)
             if some and "system" in levels
-        }
+            else {}
+        )
         rows: list[tuple[Cell, ...]] = []
         for m, name in enumerate(self.measures):
             for aspect, judged in self.human.items():

@@ -18,7 +18,7 @@ translation, WMT 2021 (systems).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -211,24 +211,27 @@ def soft_pairwise_accuracy(scores: Floats, human: Floats, samples: int = FLIPS, 
 
 
 def soft_accuracies_under(
-    values: Floats, human: Floats, weights: Floats, samples: int = FLIPS, seed: int = SEED
-) -> Floats:
-    """Return soft pairwise accuracy of each measure per row of `weights`: [measure, row].
+    values: Floats, human: Mapping[str, Floats], weights: Floats, samples: int = FLIPS, seed: int = SEED
+) -> dict[str, Floats]:
+    """Return soft pairwise accuracy of each measure per row of `weights`, by aspect of human judgment: [measure, row].
 
-    values: [measure, system, document]. weights: how often each document counts, [row, document]. A document that
-    counts twice is included twice, and each copy has its own sign flip.
+    values: [measure, system, document]. human: by aspect, [system, document]. weights: how often each document counts,
+    [row, document]. A document that counts twice is included twice, and each copy has its own sign flip.
     """
     flips = sign_flips(int(weights[0].sum()), samples, seed)
-    pairs = [both_defined(each, human) for each in values]
-    found = np.empty((len(values), len(weights)))
+    pairs = {(m, aspect): both_defined(each, y) for m, each in enumerate(values) for aspect, y in human.items()}
+    found = {aspect: np.empty((len(values), len(weights))) for aspect in human}
     for row, times in enumerate(weights):
         drawn = np.repeat(np.arange(len(times)), times.astype(np.int64))
-        known: dict[bytes, Floats] = {}  # p values of people, which most measures share
-        for m, (x, y) in enumerate(pairs):
-            missing = np.isnan(y).tobytes()
-            if missing not in known:
-                known[missing] = one_sided_p(y[:, drawn], flips)
-            found[m, row] = _agreement_of_p(one_sided_p(x[:, drawn], flips), known[missing])
+        known: dict[tuple[int | str, bytes], Floats] = {}  # p values by measure or aspect, and missing scores
+        for (m, aspect), (x, y) in pairs.items():
+            p_values = []
+            for name, scores in ((m, x), (aspect, y)):
+                key = name, np.isnan(scores).tobytes()
+                if key not in known:
+                    known[key] = one_sided_p(scores[:, drawn], flips)
+                p_values.append(known[key])
+            found[aspect][m, row] = _agreement_of_p(*p_values)
     return found
 
 
