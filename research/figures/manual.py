@@ -311,7 +311,7 @@ def diversity(data: Path) -> None:
     )  # fmt: skip
     table = tuple((*key, *bits, *next(paper)) for key, bits in rows.items())
     columns = ("x", "y", "given", "topics 201-250", "251-300", "paper: TREC 2010", "2011")
-    replace(DOCS / "diversity.md", "diversity-tau", Table(columns, table).to_markdown())
+    replace(RESEARCH / "diversity.md", "diversity-tau", Table(columns, table).to_markdown())
 
 
 def main(data: Path) -> None:

@@ -835,7 +835,7 @@ def test_why() -> None:
     assert rows[0]["measure"] == "nDCG(gain=exp)@10"
     assert {each["known"] for each in rows} == {"refuted", "proved"}
     assert rows[1]["why"] == "101 scores 1 at k = 1 and 0.6131 at k = 2"
-    assert "cutoffs are left out of account: nDCG(gain=exp)@10" in result.stderr
+    assert "so these cutoffs are ignored: nDCG(gain=exp)@10" in result.stderr
     assert "No measure has all seven properties" in result.stderr
 
 
@@ -894,7 +894,7 @@ def test_grades_and_bound() -> None:
         (["nDGC"], "unknown measure 'nDGC'"),
         (["--find", "bonded"], "unknown property 'bonded'; did you mean bounded?"),
         (["--prefer", ","], "no property is named"),
-        (["--grades", "0,x"], "--grades '0,x' are not numbers"),
+        (["--grades", "0,x"], "--grades '0,x' is not a list of numbers"),
         (["--grades", "2,1"], "are not 0 and one to five ascending grades"),
         (["--card", "nDGC"], "unknown measure"),
         (["AP", "-o", "no/such/folder/file"], "cannot write here"),

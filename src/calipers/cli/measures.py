@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 @grouped_command("measures")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...", type=MeasureNames())
 @import_option
-@plot_option("C, W and L of the readers of measures: the chances to go on, to look at a rank, and to stop")
-@click.option("--ranking", metavar="GRADES", default="0", help="The grades of the list that they read, as 0,1,0,2.")
+@plot_option("the readers of measures: the probabilities to go on (C), to look at a rank (W) and to stop (L)")
+@click.option(
+    "--ranking", metavar="GRADES", default="0", help="Grades of the list that readers read in --plot, such as 0,1,0,2."
+)
 @output
 def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Output) -> None:
-    """All measures, one line each; or all about some: formula, parameters, other names, properties, citation.
+    """List all measures, or show formula, parameters, other names, properties and citation of some measures.
 
     \b
     calipers measures
@@ -71,5 +73,5 @@ def _models(names: tuple[str, ...], ranking: str) -> list[UserModel]:
     try:
         grades = [float(grade) for grade in words(ranking)]
     except ValueError:
-        raise CalipersError(f"--ranking '{ranking}' is not a list of grades, as 0,1,0,2") from None
+        raise CalipersError(f"--ranking '{ranking}' is not a list of grades, such as 0,1,0,2") from None
     return [user_model(measure, grades) for _, measure in parse_all(names)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """Where counterexamples are looked for."""
+    """The space in which counterexamples are searched."""
 
     grades: tuple[float, ...] | None
     bound: float | None
@@ -26,7 +26,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Asked:
-    """The measures, as arguments or behind -m as in the other commands."""
+    """The measures, given as arguments or with -m as in other commands."""
 
     named: tuple[str, ...]
     measures: tuple[str, ...]
@@ -40,14 +40,24 @@ class Asked:
 @option_group("asked", Asked)
 @click.argument("named", nargs=-1, metavar="[MEASURE]...")
 @measures_option
-@click.option("--why", is_flag=True, help="One line per property: counterexample, proof, or how far was searched.")
-@click.option("--all", "everything", is_flag=True, help="More measures, and two more properties.")
-@click.option("--prefer", metavar="PROPERTIES", help='Sort by these, the most wanted first, as "bounded,localized".')
-@click.option("--find", metavar="PROPERTIES", help='Only the measures that have all of these, as "bounded monotone".')
-@click.option("--card", metavar="MEASURE", help="All about one measure, in Markdown.")
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show one line per property with its counterexample, its proof, or the size of the search.",
+)
+@click.option("--all", "everything", is_flag=True, help="Show more measures and two more properties.")
+@click.option(
+    "--prefer",
+    metavar="PROPERTIES",
+    help='Sort by these properties, the most important first, such as "bounded,localized".',
+)
+@click.option(
+    "--find", metavar="PROPERTIES", help='Show only measures with all of these properties, such as "bounded monotone".'
+)
+@click.option("--card", metavar="MEASURE", help="Show everything about one measure, in Markdown.")
 @option_group("search", Search)
-@click.option("--grades", callback=lambda *given: _numbers(given[2]), metavar="0,G,...", help="The grades to try.")
-@click.option("--bound", type=NUMBER, help="What no score may exceed for a measure to be bounded [default: 1].")
+@click.option("--grades", callback=lambda *given: _numbers(given[2]), metavar="0,G,...", help="Grades to try.")
+@click.option("--bound", type=NUMBER, help="Largest score of a bounded measure [default: 1].")
 @output
 def command(
     asked: Asked,
@@ -61,8 +71,8 @@ def command(
 ) -> None:
     """Decide the seven numeric properties of measures, by search and by proof.
 
-    Without MEASUREs, those of Moffat's Seven numeric properties of effectiveness metrics (AIRS 2013), Table 2.
-    A property holds over all cutoffs, so a cutoff may be left out, and is ignored.
+    Without MEASUREs, it shows those of Moffat's Seven numeric properties of effectiveness metrics (AIRS 2013), Table 2.
+    A property must hold for all cutoffs, so cutoffs of measures are ignored.
 
     \b
     calipers properties
@@ -97,7 +107,7 @@ def command(
     if needed:
         rows = [row for row in rows if row.has(needed)]
     if cut := [subject.name for subject in subjects if subject.fixed_cutoff is not None]:
-        note(f"properties hold over all k, so cutoffs are left out of account: {', '.join(cut[:3])}")
+        note(f"properties must hold for all cutoffs, so these cutoffs are ignored: {', '.join(cut[:3])}")
     if needed and not rows:
         note(f"none of the {len(subjects)} measures is {', '.join(needed)}")
     if why:
@@ -117,4 +127,4 @@ def _numbers(text: str | None) -> tuple[float, ...] | None:
     try:
         return tuple(float(part) for part in text.replace(",", " ").split())
     except ValueError:
-        raise CalipersError(f"--grades '{text}' are not numbers, as 0,1,2") from None
+        raise CalipersError(f"--grades '{text}' is not a list of numbers, such as 0,1,2") from None
