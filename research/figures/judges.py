@@ -1,4 +1,4 @@
-"""Writes the figures of judges.md: `python -m research.figures.judges DATA`.
+"""Writes the figures of research/judges.md: `python -m research.figures.judges DATA`.
 
 DATA is a folder with judges/dl19, judges/llmjudge, trec/dl19-passage and trec/qrels. A table stands between two
 comments in the page and is replaced there; a picture goes to docs/images.
@@ -19,9 +19,9 @@ import calipers as cal
 from calipers import JudgeStudy, Table, plot
 from calipers.judging import prediction_powered
 from calipers.plot.drawing import styled
-from research.figures.pages import DOCS, replace
+from research.figures.pages import DOCS, RESEARCH, replace
 
-PAGE = DOCS / "judges.md"
+PAGE = RESEARCH / "judges.md"
 UMBRELA = "umbrella_gpt-4_zeroshot_dl19"
 # Everybody's grades as relevant or not: the human's at the level of the track, the judges' where the page says.
 BINARY = ["human:>=2", "umbrella*:>=2", "qrels.max*:>=4", "qrels.mean*:>=2.5"]

@@ -319,8 +319,8 @@ def main(data: Path) -> None:
     diversity(data)
     conventions(data)
     information(data)
-    replace(DOCS / "bounds.md", "published-expected", published_expected(data))
-    replace(DOCS / "bounds.md", "covid-bounds", covid_bounds(data))
+    replace(RESEARCH / "bounds.md", "published-expected", published_expected(data))
+    replace(RESEARCH / "bounds.md", "covid-bounds", covid_bounds(data))
     query_map(data)
 
 

@@ -1,4 +1,4 @@
-"""Writes the figures of ranges.md: `python -m research.figures.ranges DATA`.
+"""Writes the figures of research/ranges.md: `python -m research.figures.ranges DATA`.
 
 DATA is a folder with trec/covid-round1 and trec/trec8-adhoc.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import calipers as cal
 from calipers import Table, plot
 from calipers.unjudged import leave_out_uniques, simulate_judging
-from research.figures.pages import DOCS, replace
+from research.figures.pages import DOCS, RESEARCH, replace
 
 IMAGES = DOCS / "images"
 MEASURE = "nDCG@10"
@@ -99,10 +99,10 @@ def main(data: Path) -> None:
     covid = data / "trec/covid-round1"
     qrels, runs = covid / "qrels-rnd1.txt", covid / "runs"
     found = cal.Experiment(qrels, runs, [MEASURE, "AP", "RR", "P@10"]).ranges()
-    replace(DOCS / "ranges.md", "covid-ranges", of_ranges(found))
-    replace(DOCS / "ranges.md", "covid-pairs", of_pairs(found))
-    replace(DOCS / "ranges.md", "trec8-uniques", of_uniques(data / "trec/trec8-adhoc"))
-    replace(DOCS / "ranges.md", "covid-judging", of_judging(qrels, runs))
+    replace(RESEARCH / "ranges.md", "covid-ranges", of_ranges(found))
+    replace(RESEARCH / "ranges.md", "covid-pairs", of_pairs(found))
+    replace(RESEARCH / "ranges.md", "trec8-uniques", of_uniques(data / "trec/trec8-adhoc"))
+    replace(RESEARCH / "ranges.md", "covid-judging", of_judging(qrels, runs))
 
 
 if __name__ == "__main__":
