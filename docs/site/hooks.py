@@ -1,7 +1,7 @@
-"""Pages of the manual that nobody writes by hand: the reference, the measure cards, the gallery and the notebooks.
+"""Generated pages of the manual: the reference, the measure cards, the gallery and the notebooks.
 
-MkDocs calls these functions (mkdocs.yml). The reference lists what the packages export, so that no name is forgotten;
-the notebooks are run as the site is built, so that what they show is what they do. What pages name in code must exist.
+MkDocs calls these functions (mkdocs.yml). The reference lists all names that the packages export. Notebooks run when
+the site is built, so that their output is up to date. Names in code on the pages must exist.
 """
 
 from __future__ import annotations
@@ -28,33 +28,39 @@ from spelling import misspelt
 
 LOG = logging.getLogger("mkdocs.hooks.spelling")  # a warning stops the build
 
-ROOMS = {
+TITLES = {
+    "experiment": "Experiments",
     "evaluation": "Evaluate",
     "collection": "Judgments, runs and their files",
     "lists": "Arrays of ranked lists",
     "results": "Scores and tables",
     "measures": "Measures",
     "limits": "Bounds and normalisation",
-    "unjudged": "What is not judged",
+    "unjudged": "Unjudged documents",
     "stats": "Tests and intervals",
-    "changes": "Old against new",
+    "changes": "Changes between two systems",
     "attention": "Exposure",
-    "planning": "How many queries",
+    "planning": "Planning",
     "judging": "Judges",
-    "metaeval": "Judging measures",
+    "metaevaluation": "Meta-evaluation",
     "axioms": "Properties and cards",
     "information": "Evaluation as information",
     "fusion": "Fusion",
     "conventions": "Conventions of tools",
+    "auditing": "Audit of other tools",
     "report": "The report",
     "plot": "Charts",
     "text": "Texts",
     "rankers": "Rankers",
     "tools": "Inside other tools",
 }
-PACKAGES = ("calipers.plot", "calipers.text", "calipers.rankers", "calipers.tools.pytrec_eval")
+PACKAGES = (
+    *(f"calipers.{name}" for name in import_module("calipers")._MODULES),
+    "calipers.rankers",
+    "calipers.tools.pytrec_eval",
+)
 
-# Charts become pictures: a page without a network shows no other.
+# Charts become pictures, which need no scripts on the page.
 SETUP = "import altair\n_ = altair.renderers.enable('png')"
 
 
@@ -75,20 +81,20 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def public() -> dict[str, list[tuple[str, str]]]:
-    """room -> (name as users write it, name of where it is defined), for everything that the packages export."""
-    rooms: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    """Return all exported names by package: the name as users write it, and the name in the module that defines it."""
+    packages: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for package in ("calipers", *PACKAGES):
         module = import_module(package)
         for name in module.__all__:
             if name.startswith("__") or f"{package}.{name}" in PACKAGES:
                 continue
             home = home_of(module, name)
-            rooms[home.split(".")[1]].append((f"{package}.{name}", f"{home}.{name}"))
-    return rooms
+            packages[home.split(".")[1]].append((f"{package}.{name}", f"{home}.{name}"))
+    return packages
 
 
 def home_of(module: Any, name: str) -> str:
-    """The module that defines what another exports: aliases of types do not know theirs, the lazy table does."""
+    """Return the module that defines an exported name. For aliases of types, the table of names knows it."""
     for home, names in getattr(module, "_HOMES", {}).items():
         if name in names:
             found = f"{module.__name__}.{home}"
@@ -101,24 +107,25 @@ def home_of(module: Any, name: str) -> str:
 
 
 def reference() -> dict[str, str]:
-    """One page per room, and one that lists every name."""
-    pages, index = {}, ["# The library", "", "Everything that a program may rest on, by room.", ""]
-    rooms = public()
-    for room in sorted(rooms, key=lambda room: (*ROOMS, room).index(room)):
-        title = ROOMS.get(room, room.capitalize())
-        names = sorted(set(rooms[room]), key=lambda pair: pair[0].lower())
-        links = [f"[`{name.removeprefix('calipers.')}`]({room}.md#{home})" for name, home in names]
-        index += [f"## [{title}]({room}.md)", "", " · ".join(links), ""]
+    """Return one page per package, and one page that lists all names."""
+    pages, index = {}, ["# The library", "", "All public names, by package.", ""]
+    packages = public()
+    for package in sorted(packages, key=lambda package: (*TITLES, package).index(package)):
+        title = TITLES.get(package, package.capitalize())
+        by_home = {home: name for name, home in reversed(packages[package])}  # one entry per object
+        names = sorted(((name, home) for home, name in by_home.items()), key=lambda pair: pair[0].lower())
+        links = [f"[`{name.removeprefix('calipers.')}`]({package}.md#{home})" for name, home in names]
+        index += [f"## [{title}]({package}.md)", "", " · ".join(links), ""]
         body = [f"# {title}", ""]
         for name, home in names:
             body += [f"::: {home}", "    options:", f'      heading: "{name}"', ""]
-        pages[f"api/{room}.md"] = "\n".join(body)
+        pages[f"api/{package}.md"] = "\n".join(body)
     return pages | {"api/index.md": "\n".join(index)}
 
 
 def gallery(source: Path) -> str:
-    """Every picture of the manual, with the page that tells how it was made."""
-    lines = ["# Gallery", "", "Every picture of this manual; each leads to the page that tells what made it.", ""]
+    """Return a page with all pictures of the manual, each with a link to its page."""
+    lines = ["# Gallery", "", "All pictures of this manual. Each leads to the page that explains it.", ""]
     seen = set()
     figures = []
     for page in sorted(source.rglob("*.md")):
@@ -132,7 +139,7 @@ def gallery(source: Path) -> str:
 
 
 def notebook(path: Path) -> dict[str, str | bytes]:
-    """A notebook, run, as a page and its pictures."""
+    """Run a notebook and return it as a page with its pictures."""
     pages: dict[str, str | bytes] = {}
     parts = []
     for number, cell in enumerate(executed(path).cells):
