@@ -309,15 +309,10 @@ def test_python_of_the_manual_passes_the_type_checker(tmp_path: Path, require: R
         ]
         files.append(tmp_path / f"{page.replace('/', '_').removesuffix('.md').replace('-', '_')}_{number}.py")
         files[-1].write_text("\n".join([*lines, kept]) + "\n", encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--strict",
-        "--config-file",
-        str(ROOT / "pyproject.toml"),
-        *map(str, files),
-    ]
+    # Readers may write functions without types.
+    untyped = ["--disable-error-code", "no-untyped-def", "--disable-error-code", "untyped-decorator"]
+    options = ["--strict", *untyped, "--config-file", str(ROOT / "pyproject.toml")]
+    command = [sys.executable, "-m", "mypy", *options, *map(str, files)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     found = [line for line in done.stdout.splitlines() if str(tmp_path) in line and ": error:" in line]
     assert not found, "\n".join(found)
