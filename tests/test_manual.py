@@ -203,7 +203,7 @@ def test_the_page_of_questions_names_every_command_and_its_commands_parse(
 ) -> None:
     monkeypatch.chdir(folder)
     asked = [shlex.split(command)[1:] for command in re.findall(r"`(calipers [^`]+)`", PAGES["which-command.md"])]
-    named = {" ".join(words[:2]) if words[0] in ("inform", "text") else words[0] for words in asked}
+    named = {" ".join(words[:2]) if words[0] in ("information", "text") else words[0] for words in asked}
     groups = {name.removeprefix("calipers ") for name, command in all_commands() if isinstance(command, click.Group)}
     leaves = {name.removeprefix("calipers ") for name, _ in all_commands()} - groups - {"calipers"}
     assert {name.partition(" ")[0] for name in leaves} <= {name.partition(" ")[0] for name in named}

@@ -20,9 +20,18 @@ from typing import Any, cast
 import numpy as np
 
 import calipers as cal
-from calipers import Table, plot, ric_study
+from calipers import Experiment, Table, plot
 from calipers.collection import RememberedRun
-from calipers.information import ESTIMATORS, MISSING, QueryRankings, Rankings, estimate, joint_of, pairs_of_grades
+from calipers.information import (
+    ESTIMATORS,
+    MISSING,
+    QueryRankings,
+    Rankings,
+    estimate,
+    joint_of,
+    pairs_of_grades,
+    ric,
+)
 from calipers.metaevaluation import discriminative_power
 from calipers.plot.drawing import altair
 from research.figures.pages import DOCS, RESEARCH, replace
@@ -61,7 +70,7 @@ def figure_2(data: Path) -> None:
     charts = []
     for name, measures in (("TREC 8", ("AP", "nDCG")), ("TREC 9", ("GAP", "nDCG"))):
         known = collection(data, name)
-        study = ric_study(known.judgments, list(known.runs), ties="docid")
+        study = ric(Experiment(known.judgments, list(known.runs), ties="docid", unmatched="warn"))
         charts += [ric_scatter(study, measure).properties(title=f"{name}, {measure}") for measure in measures]
     save(altair().concat(*charts, columns=2), "2")
 
@@ -71,8 +80,8 @@ def figure_3(data: Path) -> None:
     drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, DRAWN)
     save(fusion_scatter(cast("Any", SimpleNamespace(joint=drawn.joint, ric=drawn.ric))), "3")
     print(f"joint {drawn.joint.mean():.3f}, shuffled {drawn.null.mean():.3f}, corrected {drawn.corrected.mean():.3f}")
-    for name, ric in drawn.ric.items():
-        above = int((drawn.corrected > ric[: len(drawn.corrected)]).sum())
+    for name, alone in drawn.ric.items():
+        above = int((drawn.corrected > alone[: len(drawn.corrected)]).sum())
         print(
             f"{name}: RIC {ric.mean():.3f}; the corrected value is above it in {above} of {len(drawn.corrected)} groups"
         )

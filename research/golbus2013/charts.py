@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers import RicStudy
+from calipers.information import RicStudy
 from calipers.plot.drawing import altair, diagonal, numbers, palette, rows_of, scatter
 from research.golbus2013.fusion_study import FusionStudy
 

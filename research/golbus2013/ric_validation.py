@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers import RicStudy, Table
-from calipers.information import OTHERS
+from calipers import Table
+from calipers.information import OTHERS, RicStudy
 from calipers.results import Cell
 from calipers.stats import rank_correlation
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from calipers import (
     CalipersError,
-    InformationDifference,
     Judgments,
     Policies,
     Scores,
@@ -29,7 +28,7 @@ from calipers.choices import TieRule
 from calipers.collection import RememberedRun
 from calipers.fusion import VOTES, Ballots
 from calipers.fusion import judged as with_grades
-from calipers.information import MISSING, Rankings, difference_of, joint_of
+from calipers.information import MISSING, InformationDifference, Rankings, difference_of, joint_of
 from calipers.lists import Floats, Ints
 from calipers.metaevaluation import discriminative_power
 from calipers.results import Cell
@@ -754,7 +753,8 @@ def figure_1(folder: Path | None) -> Sequence[Figure]:
 
 def _information_tau(folder: Path | None, name: str, row: str) -> float | None:
     """The mean over topics of what two measures tell about each other, given others: "x ; y | z, w"."""
-    from calipers import read_scores, tau_of_measures
+    from calipers import read_scores
+    from calipers.information import tau
 
     place = None if folder is None else folder / f"web{name.split()[1]}"
     if place is None or not place.is_dir():
@@ -762,4 +762,4 @@ def _information_tau(folder: Path | None, name: str, row: str) -> float | None:
     both, _, given = row.partition(" | ")
     x, y, *others = (each.strip() for each in (*both.split(";"), *given.split(",")) if each.strip())
     scores = read_scores([place / f"{each}.csv" for each in (x, y, *others)], measures=[x, y, *others], warn=False)
-    return float(np.nanmean(tau_of_measures(scores, x, y, others)[x, y, *others]))
+    return float(np.nanmean(tau(scores, x=x, y=y, given=others)[x, y, *others]))

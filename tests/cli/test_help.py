@@ -161,7 +161,7 @@ def test_the_same_option_means_the_same_everywhere() -> None:
     """One module has the shared options; nobody declares another one of the same name."""
     shared = ("--format", "--measure", "--jobs", "--strict", "--alpha", "--like", "--max-unpacked", "--columns")
     # Their measures are others, or columns of files; or conventions are of one measure among several.
-    other = ("calipers text", "calipers inform tau")
+    other = ("calipers text", "calipers information tau")
     more = {("calipers pool", "--format")}  # takes two formats more
     for option in shared:
         found = {
@@ -209,7 +209,7 @@ def test_commands_options_and_values_are_completed() -> None:
     assert "plain,--measure" in completed("evaluate", "--mea")
     assert completed("evaluate", "--format", "la") == ["plain,latex"]
     assert "plain,letor4" in completed("evaluate", "--like", "let")
-    assert completed("inform", "di") == ["plain,difference"]
+    assert completed("information", "di") == ["plain,difference"]
 
 
 def test_files_and_measures_are_completed() -> None:
@@ -251,7 +251,7 @@ def test_completion_can_be_set_up(shell: str) -> None:
         ("evaluate run.txt qrels.txt", "this looks like a run"),
         ("compare qrels.txt runs/bm25.gz runs/system01.gz --baseline bm52", "did you mean bm25?"),
         ("evaluate qrels.txt run.txt --like trec_evl", "trec_eval"),
-        ("inform rik", "Did you mean 'ric'?"),
+        ("information rik", "Did you mean 'ric'?"),
         ("evaluate qrels.txt run.txt runs/bm25.gz --baseline bm26", "did you mean bm25?"),
         ("evaluate qrels.txt run.txt --test t", "--test needs --baseline SYSTEM"),
     ],

@@ -667,7 +667,9 @@ def test_means_over_queries_that_are_all_undefined_warn_of_nothing() -> None:
     assert means.tolist() == pytest.approx([2.0, math.nan], nan_ok=True)
 
 
-@pytest.mark.parametrize("command", [["inform", "joint", "qrels", "a.run", "b.run"], ["judges", "qrels", "b.qrels"]])
+@pytest.mark.parametrize(
+    "command", [["information", "joint", "qrels", "a.run", "b.run"], ["judges", "qrels", "b.qrels"]]
+)
 def test_draws_without_end_are_refused(command: list[str]) -> None:
     with pytest.raises(click.BadParameter, match="range"):
         commands.root.main([*command, "--draws", "4294967296"], standalone_mode=False)

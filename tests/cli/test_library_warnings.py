@@ -75,10 +75,12 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "one score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
         lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by one run alone"),
-    "inform ric qrels good.run poor.run blind.run": (lambda: cal.ric_study("qrels", ALL), "no judged document"),
-    "inform joint qrels good.run poor.run blind.run": (lambda: cal.joint_ric("qrels", ALL), "no judged document"),
-    "inform difference qrels good.run poor.run blind.run": (
-        lambda: cal.information_difference("qrels", ALL), "no judged document"),
+    "information ric qrels good.run poor.run blind.run": (
+        lambda: cal.information.ric(cal.Experiment("qrels", ALL)), "no judged document"),
+    "information joint qrels good.run poor.run blind.run": (
+        lambda: cal.information.joint(cal.Experiment("qrels", ALL)), "no judged document"),
+    "information difference qrels good.run poor.run blind.run": (
+        lambda: cal.information.difference(cal.Experiment("qrels", ALL)), "no judged document"),
     "plan qrels good.run poor.run blind.run --budget 100 -m nDCG@5": (
         lambda: cal.planning.plan_budget("qrels", ALL, 100, "nDCG@5"), "unjudged in the pilot"),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
@@ -136,7 +138,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     "name",
     ["compare", "fuse", "fusion.fusion_bound",
-     "ric_study", "joint_ric", "information_difference", "preference_ric", "planning.plan_budget",
+     "planning.plan_budget",
      "stats.reproducibility", "read_scores", "evaluate", "bounds", "pool",
      ],
 )  # fmt: skip
@@ -152,7 +154,7 @@ def test_no_warning_where_none_is_wanted() -> None:
         found = cal.Experiment(known, runs, "AP", warn=False).ranges()
         cal.Experiment(known, runs, "AP", unmatched="warn", warn=False).metaeval()
         cal.fuse(runs, warn=False)
-        cal.joint_ric(known, runs, warn=False)
+        cal.information.joint(cal.Experiment(known, runs, warn=False))
         scores = cal.evaluate(known, runs, "AP", missing="skip", unmatched="warn", warn=False)
         compared = cal.compare(scores, warn=False)
     assert found.notes

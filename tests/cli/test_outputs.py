@@ -234,7 +234,7 @@ def test_every_writer_on_a_full_disk_leaves_the_old_file_and_no_fragment(
         ("evaluate none none -o .", "is a folder"),
         ("queries none none --plot chart.docx", "a chart can be written as .html, .svg, .png or .json"),
         ("queries none none --plot no/such/chart.html", "there is no such folder"),
-        ("inform difference none none --plot .html", "a chart can be written as"),
+        ("information difference none none --plot .html", "a chart can be written as"),
         ("report none none -o .", "is a folder"),
         ("fuse none none -o no/such/file", "there is no such folder"),
         ("convert none no/such/file", "there is no such folder"),

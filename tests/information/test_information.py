@@ -8,6 +8,7 @@ import json
 import math
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
@@ -27,17 +28,30 @@ from calipers.cli.commands import root
 from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
 from calipers.information import rankings, sign_patterns
-from calipers.information.difference import information_difference, same_group_share
 from calipers.information.estimators import estimate, miller_madow, plug_in, shrinkage
-from calipers.information.joint import joint_of, joint_ric, known_by_groups, known_together
+from calipers.information.information_difference import difference, same_group_share
+from calipers.information.information_tau import tau, tau_between
+from calipers.information.joint_information import joint, joint_of, known_by_groups, known_together
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
-from calipers.information.ric_scores import ric_study
-from calipers.information.tau import information_tau, tau_of_measures
+from calipers.information.ric_scores import ric
 from calipers.judging import information_of_judges
 from calipers.native import plain, scanner
 from conftest import Require
 
 NEAR = 1e-12
+
+
+def asked(question: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a question about an experiment as a function of judgments and runs."""
+
+    def ask(judgments: Any, runs: Any, *, ties: Any = "average", depth: int | None = None, **options: Any) -> Any:
+        return question(cal.Experiment(judgments, runs, ties=ties, depth=depth, unmatched="warn"), **options)
+
+    return ask
+
+
+information_difference, joint_ric = asked(difference), asked(joint)
+ric_study, preference_ric = asked(ric), asked(cal.information.preference_ric)
 Pool = dict[str, float]
 Ranked = dict[str, float]
 
@@ -115,16 +129,16 @@ def in_order(documents: str | list[str]) -> Ranked:
 )
 def test_vectors_of_tau(other: tuple[int, ...], tau: float) -> None:
     wanted = sum((1 + s * tau) / 2 * log2(1 + s * tau) for s in (1, -1) if 1 + s * tau)
-    assert information_tau([0, 1, 2, 3], other) == pytest.approx(wanted, abs=NEAR)
+    assert tau_between([0, 1, 2, 3], other) == pytest.approx(wanted, abs=NEAR)
 
 
 def test_vectors_of_conditional_tau() -> None:
     r, s, t = [0, 1, 2, 3], [0, 1, 3, 2], [1, 0, 2, 3]
-    assert information_tau(r, s) == pytest.approx(0.349977578, abs=1e-9)
-    assert information_tau(r, s, [t]) == pytest.approx(0.316689088, abs=1e-9)
-    assert information_tau(r, s, [t, [0, 2, 1, 3]]) == pytest.approx(1 / 3, abs=NEAR)
+    assert tau_between(r, s) == pytest.approx(0.349977578, abs=1e-9)
+    assert tau_between(r, s, [t]) == pytest.approx(0.316689088, abs=1e-9)
+    assert tau_between(r, s, [t, [0, 2, 1, 3]]) == pytest.approx(1 / 3, abs=NEAR)
     s, t = [0, 2, 3, 1], [1, 2, 0, 3]
-    assert information_tau(r, s, [t]) - information_tau(r, s) == pytest.approx(0.169925, abs=1e-6)
+    assert tau_between(r, s, [t]) - tau_between(r, s) == pytest.approx(0.169925, abs=1e-6)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
@@ -133,17 +147,17 @@ def test_theorem_1(n: int) -> None:
     for order in permutations(range(n)):
         t = cal.stats.rank_correlation(range(n), order, "tau-a")
         wanted = sum((1 + sign * t) / 2 * log2(1 + sign * t) for sign in (1, -1) if 1 + sign * t > 1e-15)
-        assert information_tau(range(n), order) == pytest.approx(wanted, abs=NEAR)
+        assert tau_between(range(n), order) == pytest.approx(wanted, abs=NEAR)
 
 
 def test_identities_of_conditional_tau() -> None:
     draw = np.random.default_rng(4)
     for _ in range(20):
         a, b, t = draw.random((3, 7))
-        assert information_tau(a, a, [t]) == pytest.approx(1 - information_tau(a, t), abs=NEAR)
-        assert information_tau(a, b, [a]) == pytest.approx(0, abs=NEAR)
-        assert information_tau(a, b, [t]) == pytest.approx(information_tau(b, a, [t]), abs=NEAR)
-        assert information_tau(-a, b, [t]) == pytest.approx(information_tau(a, b, [t]), abs=NEAR)
+        assert tau_between(a, a, [t]) == pytest.approx(1 - tau_between(a, t), abs=NEAR)
+        assert tau_between(a, b, [a]) == pytest.approx(0, abs=NEAR)
+        assert tau_between(a, b, [t]) == pytest.approx(tau_between(b, a, [t]), abs=NEAR)
+        assert tau_between(-a, b, [t]) == pytest.approx(tau_between(a, b, [t]), abs=NEAR)
 
 
 @settings(max_examples=60)
@@ -161,33 +175,33 @@ def test_conditional_tau_by_counting(rows: list[list[int]], ties: str) -> None:
     total = sum(sum(part.values()) for part in by_condition.values())
     wanted = sum(sum(part.values()) / total * mutual(part) for part in by_condition.values()) if total else math.nan
     x, y, *given_lists = np.transpose(rows).tolist()
-    assert information_tau(x, y, given_lists, ties=ties) == pytest.approx(wanted, abs=1e-9, nan_ok=True)
+    assert tau_between(x, y, given_lists, ties=ties) == pytest.approx(wanted, abs=1e-9, nan_ok=True)
 
 
-def test_tau_of_measures() -> None:
+def test_tau_between_measures() -> None:
     draw = np.random.default_rng(7)
     values = draw.integers(0, 9, (4, 8, 5)).astype(float)
     values[1, 3, 2] = np.nan
     scores = cal.as_scores(values, measure=["ERR", "nDCG", "AP", "P"])
-    found = tau_of_measures(scores, "ERR", "ndcg", ["AP", "P"])
+    found = tau(scores, x="ERR", y="ndcg", given=["AP", "P"])
     assert [row[2] for row in found.rows] == [(), ("AP",), ("P",), ("AP", "P")]
     defined = ~np.isnan(values[1])
     for q in range(5):
         err, ndcg, ap, p = values[:, defined[:, q], q]
-        assert found["ERR", "nDCG"][q] == pytest.approx(information_tau(err, ndcg), abs=NEAR)
-        assert found["ERR", "nDCG", "AP", "P"][q] == pytest.approx(information_tau(err, ndcg, [ap, p]), abs=NEAR)
+        assert found["ERR", "nDCG"][q] == pytest.approx(tau_between(err, ndcg), abs=NEAR)
+        assert found["ERR", "nDCG", "AP", "P"][q] == pytest.approx(tau_between(err, ndcg, [ap, p]), abs=NEAR)
     table = found.table()
     assert table.columns == ("x", "y", "given", "tau_I", "queries")
     assert table.rows[0][3] == pytest.approx(found["ERR", "nDCG"].mean())
-    assert len(tau_of_measures(scores).rows) == 6
-    assert len(tau_of_measures(scores, given=["AP"]).rows) == 3 * 2
+    assert len(tau(scores).rows) == 6
+    assert len(tau(scores, given=["AP"]).rows) == 3 * 2
 
 
 def test_tau_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = cal.as_scores(np.random.default_rng(1).random((3, 9, 11)), measure=["a", "b", "c"])
-    whole = tau_of_measures(scores, "a", "b", ["c"]).values
-    monkeypatch.setattr("calipers.information.tau.CELLS_AT_ONCE", 80)
-    np.testing.assert_allclose(tau_of_measures(scores, "a", "b", ["c"]).values, whole, atol=NEAR)
+    whole = tau(scores, x="a", y="b", given=["c"]).values
+    monkeypatch.setattr("calipers.information.information_tau.CELLS_AT_ONCE", 80)
+    np.testing.assert_allclose(tau(scores, x="a", y="b", given=["c"]).values, whole, atol=NEAR)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +216,14 @@ def test_tau_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bad_requests_for_tau(arguments: dict[str, Any], message: str) -> None:
     scores = cal.as_scores(np.zeros((3, 4, 2)), measure=["a", "b", "c"])
     with pytest.raises(CalipersError, match=message):
-        tau_of_measures(scores, **arguments)
+        tau(scores, **arguments)
 
 
 def test_bad_lists_for_tau() -> None:
     with pytest.raises(CalipersError, match="of one length"):
-        information_tau([1, 2], [1, 2, 3])
+        tau_between([1, 2], [1, 2, 3])
     with pytest.raises(CalipersError, match="only one system"):
-        tau_of_measures(cal.as_scores(np.zeros((2, 1, 2)), measure=["a", "b"]))
+        tau(cal.as_scores(np.zeros((2, 1, 2)), measure=["a", "b"]))
 
 
 # --- RIC --------------------------------------------------------------------------------------------------
@@ -448,10 +462,10 @@ def test_joint_ric_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
     monkeypatch.setattr(sign_patterns, "COUNTED_DIRECTLY", 2)
     monkeypatch.setattr(sign_patterns, "MOST_NATIVE", 2)
-    for (pool, runs), (null, joint) in zip(cases, whole, strict=True):
+    for (pool, runs), (null, wanted) in zip(cases, whole, strict=True):
         found = joint_ric({"q": pool}, named(runs))
         np.testing.assert_allclose(found.null, null, atol=NEAR)
-        assert found.mean == pytest.approx(joint, abs=NEAR)
+        assert found.mean == pytest.approx(wanted, abs=NEAR)
 
 
 def random_lists(relevant: int, others: int, systems: int, share: float, seed: int) -> QueryRankings:
@@ -523,7 +537,7 @@ def test_ric_of_preferences() -> None:
         pairs = [("q", a, b) for a, b in permutations(pool, 2) if pool[a] > pool[b]]
         kept = random.Random(seed).sample(pairs, max(1, len(pairs) // 2))
         runs = [run or {"d0": 1.0} for run in runs]
-        found = cal.preference_ric(cal.Preferences.from_pairs(kept), named(runs), draws=2)
+        found = preference_ric(cal.Preferences.from_pairs(kept), named(runs), draws=2)
         liked = {better for _, better, _ in kept}
         for s, run in enumerate(runs):
             judged = {d for _, *two in kept for d in two}
@@ -841,8 +855,8 @@ def test_charts(tmp_path: Path) -> None:
     pools, runs = simulated()
     found = information_difference(pools, runs)
     study = ric_study(pools, runs)
-    tau = tau_of_measures(study.scores, "AP", "nDCG", ["RIC"])
-    charts = [plot.heat_map(found), plot.dendrogram(found), plot.difference_scatter(found), plot.tau_scatter(tau)]
+    found_tau = tau(study.scores, x="AP", y="nDCG", given=["RIC"])
+    charts = [plot.heat_map(found), plot.dendrogram(found), plot.difference_scatter(found), plot.tau_scatter(found_tau)]
     for chart in (*charts, plot.stacked(*charts)):
         chart.to_dict()
     drawn = plot.dendrogram(found).to_dict()
@@ -850,7 +864,7 @@ def test_charts(tmp_path: Path) -> None:
     links = layer["data"]["values"] if "values" in layer["data"] else drawn["datasets"][layer["data"]["name"]]
     assert max(link["bits"] for link in links) == pytest.approx(found.linkage()[-1, 2])
     with pytest.raises(CalipersError, match="needs a condition"):
-        plot.tau_scatter(tau_of_measures(study.scores, "AP", "nDCG"))
+        plot.tau_scatter(tau(study.scores, x="AP", y="nDCG"))
 
 
 @pytest.fixture
@@ -867,7 +881,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def inform(*arguments: object) -> Result:
-    return CliRunner().invoke(root, ["inform", *map(str, arguments)])
+    return CliRunner().invoke(root, ["information", *map(str, arguments)])
 
 
 def rows(result: Result) -> list[dict[str, str]]:
@@ -952,7 +966,7 @@ def test_inform_tau(folder: Path) -> None:
     (folder / "scores.csv").write_text(scores.per_query().to_csv())
     arguments = ["tau", folder / "scores.csv", "--x", "ERR", "--y", "nDCG", "--given", "AP"]
     done = inform(*arguments, "--format", "csv", "--plot", folder / "tau.svg")
-    found = tau_of_measures(scores, "ERR", "nDCG", ["AP"])
+    found = tau(scores, x="ERR", y="nDCG", given=["AP"])
     assert [row["given"] for row in rows(done)] == ["", "AP"]
     assert [float(row["tau_I"]) for row in rows(done)] == pytest.approx(found.values.mean(axis=1).tolist())
     assert (folder / "tau.svg").exists()
@@ -969,7 +983,7 @@ def test_inform_tau(folder: Path) -> None:
 def test_trec_covid_round_1(data: Path) -> None:
     """Golbus & Aslam's (2013) validation on 143 runs."""
     from calipers.collection.runs import RememberedRun
-    from calipers.information.difference import difference_of
+    from calipers.information.information_difference import difference_of
 
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
@@ -1009,16 +1023,16 @@ def test_lists_that_are_not_cut() -> None:
     """Without the cut all that a list shows counts, whatever is relevant; AP stays that of the relevant grade."""
     judgments, runs = _graded()
     for rel in (1, 2):
-        plain = cal.information_difference(judgments, runs, rel=rel)
-        whole = cal.information_difference(judgments, runs, rel=rel, cut="none")
-        everything = cal.information_difference(judgments, runs, rel=0)
+        plain = information_difference(judgments, runs, rel=rel)
+        whole = information_difference(judgments, runs, rel=rel, cut="none")
+        everything = information_difference(judgments, runs, rel=0)
         assert whole.matrix == pytest.approx(everything.matrix, abs=1e-12)
         assert whole.ap == pytest.approx(plain.ap, abs=1e-12)
         assert np.abs(whole.matrix - plain.matrix).max() > 0.001
-        joint = [cal.joint_ric(judgments, runs, rel=rel, cut=cut, draws=2) for cut in ("relevant", "none")]
-        assert joint[1].mean == pytest.approx(cal.joint_ric(judgments, runs, rel=0, draws=2).mean, abs=1e-12)
+        joint = [joint_ric(judgments, runs, rel=rel, cut=cut, draws=2) for cut in ("relevant", "none")]
+        assert joint[1].mean == pytest.approx(joint_ric(judgments, runs, rel=0, draws=2).mean, abs=1e-12)
         assert joint[0].mean != joint[1].mean
-        study = cal.ric_study(judgments, runs, rel=rel, cut="none")
+        study = ric_study(judgments, runs, rel=rel, cut="none")
         names = [f"RIC(rel={rel},cut=none)", f"AP(rel={rel})"]
         wanted = cal.evaluate(judgments, runs, [*names, "RIC(rel=0)"], empty="skip", warn=False)
         assert study.scores["RIC"] == pytest.approx(wanted[names[0]], abs=1e-12)
@@ -1037,7 +1051,7 @@ def test_weighted_pairs_of_lists_that_are_not_cut(weight: str) -> None:
 
 def test_an_unknown_cut_is_refused() -> None:
     judgments, runs = _graded()
-    for ask in (cal.information_difference, cal.joint_ric, cal.ric_study):
+    for ask in (information_difference, joint_ric, ric_study):
         with pytest.raises(CalipersError, match="unknown cut 'last'"):
             ask(judgments, runs, cut="last")
     with pytest.raises(CalipersError, match="cut=last of 'RIC' is not one of relevant, none"):
@@ -1046,7 +1060,7 @@ def test_an_unknown_cut_is_refused() -> None:
 
 def test_bins_of_equal_width() -> None:
     judgments, runs = _graded()
-    found = replace(cal.information_difference(judgments, runs), ap=np.array([0.0, 0.09, 0.11, 0.31, 0.39, 0.4]))
+    found = replace(information_difference(judgments, runs), ap=np.array([0.0, 0.09, 0.11, 0.31, 0.39, 0.4]))
     pairs = {tuple(sorted(map(str, row[:2]))) for row in found.within_bins(4, "width").rows}
     assert pairs == {("s0", "s1"), ("s3", "s4"), ("s3", "s5"), ("s4", "s5")}, "the largest AP is in the last bin"
     by_size = {tuple(sorted(map(str, row[:2]))) for row in found.within_bins(3).rows}
@@ -1063,10 +1077,10 @@ def test_the_cut_and_the_bins_as_options(tmp_path: Path) -> None:
     for name, run in runs.items():
         paths.append(str(tmp_path / f"{name}.run"))
         cal.write_run(run, paths[-1], name)
-    ask = ["inform", "difference", str(tmp_path / "qrels.txt"), *paths, "--format", "json"]
+    ask = ["information", "difference", str(tmp_path / "qrels.txt"), *paths, "--format", "json"]
     whole = CliRunner().invoke(root, [*ask, "--cut", "none", "--bins", "2", "--bin-kind", "width"])
     assert whole.exit_code == 0, whole.stderr
-    wanted = cal.information_difference(judgments, runs, cut="none").within_bins(2, "width")
-    assert [row["information_difference"] for row in json.loads(whole.stdout)] == pytest.approx(
+    wanted = information_difference(judgments, runs, cut="none").within_bins(2, "width")
+    assert [row["information_difference"] for row in json.loads(whole.stdout)["tables"]["pairs"]] == pytest.approx(
         [row[2] for row in wanted.rows], abs=1e-9
     )

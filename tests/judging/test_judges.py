@@ -387,8 +387,8 @@ def test_information_tau_given_a_third_judge(collection: Path) -> None:
         cal.evaluate(file, runs, "nDCG@10").values[0].mean(axis=1) for file in (collection / "human.qrels", *files)
     )
     values = {(row[0], row[2]): row[3] for row in found.conditional().rows}
-    assert values["llm-a", ""] == pytest.approx(cal.information_tau(human, a))
-    assert values["llm-a", "llm-b"] == pytest.approx(cal.information_tau(human, a, [b]))
+    assert values["llm-a", ""] == pytest.approx(cal.information.tau_between(human, a))
+    assert values["llm-a", "llm-b"] == pytest.approx(cal.information.tau_between(human, a, [b]))
 
 
 # -- repair ------------------------------------------------------------------------------------------

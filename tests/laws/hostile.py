@@ -296,7 +296,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("text", "report", "summaries.jsonl", "-m", "rouge1", "-o", "{out}"),
     ("text", "score", "--candidates", "a.run", "--references", "R", "-m", "V2(rougeL)"),
     ("audit", "qrels", "a.run", "-m", "M"),
-    ("inform", "ric", "qrels", "a.run", "b.run"),
+    ("information", "ric", "qrels", "a.run", "b.run"),
     ("diff", "J", "R", "R", "-m", "M", "--format", "F"),
     ("diff", "qrels", "a.run", "b.run", "--top", "V", "--level", "V"),
     ("check", "J", "R", "--baseline", "R", "-m", "M", "--max-drop", "0.01", "--annotate"),

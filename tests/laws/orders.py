@@ -39,7 +39,7 @@ SAMPLED = [  # what draws anything, so that draws must not depend on the order e
     "judges Q J --systems A --systems B -m 'AP' --show labels --draws 20",
     "judges H J --systems A --systems B -m 'AP' --show corrected",
     "judges Q J --systems A --systems B -m 'AP' --show knowledge --draws 20",
-    "inform joint Q A B --draws 5 -q",
+    "information joint Q A B --draws 5 -q",
     "pool R --simulate Q -m 'nDCG@5'",
 ]
 OF_FILES = [  # of scores and texts

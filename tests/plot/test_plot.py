@@ -35,7 +35,7 @@ def charts() -> dict[str, Any]:
     qrels = simulation.qrels
     scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP"])
     bounds = cal.bounds(qrels, ["nDCG@10", "AP"])
-    difference = cal.information_difference(qrels, runs)
+    difference = cal.information.difference(cal.Experiment(qrels, runs))
     types = cal.query_types(scores.of_measures(["AP"]), bounds)
     return {
         "means": plot.means(scores, "AP"),
@@ -69,7 +69,7 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
     simulation = simulate(topics=6, systems=systems, retrieved=20, ties=0.1, unjudged=0.2, seed=5)
     qrels, runs = simulation.qrels, simulation.runs
     scores = cal.evaluate(qrels, runs, ["nDCG@10"])
-    bounds, difference = cal.bounds(qrels, ["nDCG@10"]), cal.information_difference(qrels, runs)
+    bounds, difference = cal.bounds(qrels, ["nDCG@10"]), cal.information.difference(cal.Experiment(qrels, runs))
     types = cal.query_types(scores.of_measures(["nDCG@10"]), bounds)
     old, new = list(runs)[:2]
     change = cal.Experiment(qrels, runs, "AP").diff(old, new)

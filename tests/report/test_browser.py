@@ -404,7 +404,7 @@ def charts_of_odd_names() -> dict[str, Any]:
     }
     scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP", "P@3"])
     bounds = cal.bounds(qrels, ["nDCG@10", "AP"])
-    difference = cal.information_difference(qrels, runs)
+    difference = cal.information.difference(cal.Experiment(qrels, runs))
     people = {name: scores.values[place % 3] for place, name in names}
     correlation = human_correlation(scores, people, ["system"], ["tau-b"], samples=10)
     return {
@@ -418,7 +418,7 @@ def charts_of_odd_names() -> dict[str, Any]:
         "tool_causes": plot.tool_causes(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "stacked": plot.stacked(plot.dendrogram(difference), plot.heat_map(difference)),
         "difference_scatter": plot.difference_scatter(difference),
-        "tau_scatter": plot.tau_scatter(cal.tau_of_measures(scores, given=["P@3"])),
+        "tau_scatter": plot.tau_scatter(cal.information.tau(scores, given=["P@3"])),
         "correlations": correlation_chart(correlation),
     }
 

@@ -47,7 +47,7 @@ def test_the_study_on_a_simulated_collection() -> None:
     first = study.groups[0].tolist()
     names = [study.systems[s] for s in first]
     runs = {name: made.runs[name] for name in names}
-    assert study.joint[0] == pytest.approx(cal.joint_ric(made.qrels, runs).mean)
+    assert study.joint[0] == pytest.approx(cal.information.joint(cal.Experiment(made.qrels, runs)).mean)
     for name in ("combmnz", "condorcet"):
         ric = cal.evaluate(made.qrels, cal.fuse(runs, name), "RIC", empty="skip").values
         assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
@@ -92,7 +92,7 @@ def test_the_study_on_trec_covid(data: Path) -> None:
 
 def test_correlations_of_ric() -> None:
     made = cal.simulate(topics=6, pool=40, systems=12, retrieved=60)
-    study = cal.ric_study(made.qrels, made.runs)
+    study = cal.information.ric(cal.Experiment(made.qrels, made.runs))
     table = correlations(study, top=5)
     assert [row[:2] for row in table.rows] == [
         *((one, other) for one in ("RIC", "signed") for other in ("AP", "nDCG", "GAP")), ("AP", "nDCG")
@@ -115,7 +115,8 @@ def test_correlations_of_ric() -> None:
 def test_correlations_of_ric_on_trec_covid(data: Path) -> None:
     folder = data / "trec/covid-round1"
     measured = {
-        row[:2]: row[2:] for row in correlations(cal.ric_study(folder / "qrels-rnd1.txt", folder / "runs")).rows
+        row[:2]: row[2:]
+        for row in correlations(cal.information.ric(cal.Experiment(folder / "qrels-rnd1.txt", folder / "runs"))).rows
     }
     for other in ("AP", "nDCG", "GAP"):
         assert measured["RIC", other][0] > 0.75

@@ -618,7 +618,7 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path) -> None:
         (place / f"{name}.csv").write_text("\n".join([",".join(f"s{i}" for i in range(9)), *lines]) + "\n")
     rows = {str(row[1]): row for row in one.table(tmp_path).rows}
     x, y, *conditions = (matrices[name] for name in ("ERR-IA", "D#-nDCG", "nDCG", "ERR"))
-    wanted = np.mean([cal.information_tau(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
+    wanted = np.mean([cal.information.tau_between(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
     assert rows["TREC 2010, ERR-IA ; D#-nDCG | nDCG, ERR"][3] == pytest.approx(wanted)
     assert rows["TREC 2011, ERR-IA ; D#-nDCG"][4] == "needs data"
     eight = tmp_path / "trec/trec8-adhoc"
@@ -630,7 +630,9 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path) -> None:
         lines = [[*line.split()[:5], name] for line in Path(run).read_text(encoding="utf-8").splitlines()]
         (eight / "runs" / name).write_text("".join(" ".join(line) + "\n" for line in lines))
     rows = {str(row[1]): row for row in four.table(tmp_path).rows}
-    found = cal.information_difference(eight / "qrels.txt", sorted((eight / "runs").iterdir(), reverse=True), rel=0)
+    found = cal.information.difference(
+        cal.Experiment(eight / "qrels.txt", sorted((eight / "runs").iterdir(), reverse=True)), rel=0
+    )
     assert rows["UB99T, UB99SW: id"][3] == pytest.approx(found.matrix[0, 1])
     assert rows["isa25t, cirtc82: id"][4] == "needs data"
     assert rows["first pairs of one group"][4] == "needs data"

@@ -53,6 +53,13 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "Comparison": lambda: cal.compare(scores(), warn=False),
     "NonInferiority": lambda: cal.stats.non_inferiority(scores(), old="old", new="new", margin=0.1),
     "MetaEvaluation": lambda: cal.metaeval(scores()),
+    "RicStudy": lambda: cal.information.ric(cal.Experiment(QRELS, RUNS)),
+    "JointInformation": lambda: cal.information.joint(cal.Experiment(QRELS, RUNS, warn=False), draws=2),
+    "InformationDifference": lambda: cal.information.difference(cal.Experiment(QRELS, RUNS)),
+    "InformationTau": lambda: cal.information.tau(scores()),
+    "PreferenceRic": lambda: cal.information.preference_ric(
+        cal.Experiment(cal.Preferences.from_pairs([("q1", "a", "b")]), RUNS, warn=False)
+    ),
     "SampleSizePlan": lambda: cal.plan(scores(), difference=0.1),
     "HumanCorrelation": lambda: texts().correlate(samples=20),
     "TextMetaEvaluation": lambda: texts().meta(samples=20),

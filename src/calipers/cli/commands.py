@@ -30,7 +30,7 @@ MORE_COMMANDS = {
     "exposure": "Measure how attention is shared among documents and groups of documents.",
     "fuse": "Merge several runs into one, and show the most that any fusion could reach.",
     "history": "Show how means moved over time, and which runs left their range.",
-    "inform": "Measure what rankings tell about the judgments, in bits.",
+    "information": "Measure what rankings tell about the judgments, in bits.",
     "inspect": "Check judgments and runs before scoring: ids that do not match, duplicates, ties.",
     "measures": "List all measures, or describe one: formula, parameters, properties.",
     "metaeval": "Compare measures: discriminative power, consistency, stability.",

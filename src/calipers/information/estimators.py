@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.information.joint import tally
+from calipers.information.joint_information import tally
 from calipers.information.rankings import QueryRankings
 from calipers.information.sign_patterns import told
 from calipers.lists import Ints

@@ -21,6 +21,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
+from calipers.evaluation.evaluation import Evaluation
 from calipers.evaluation.inputs import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
 from calipers.measures.information import CUTS
@@ -77,6 +78,17 @@ class Rankings:
             if progress:
                 progress(len(batch))
         return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel, cut, preferences)
+
+    @classmethod
+    def of_evaluation(cls, evaluation: Evaluation, rel: float, cut: str) -> Rankings:
+        """Read the runs of an experiment, whose options say how ties count and how deep lists are read."""
+        options = evaluation.options
+        found = cls.of(
+            evaluation.known, list(evaluation.runs), rel, options.ties, options.depth, evaluation.jobs, cut=cut
+        )
+        if evaluation.unmatched == "error" and len(found.finds_nothing) == len(found.systems):
+            raise CalipersError(f"none of the runs retrieves a document that {found.judgments.name} judges")
+        return found
 
     @cached_property
     def by_name(self) -> Ints:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_choice
-from calipers.choices import TieRule
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.checks import check_choice, check_type
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import evaluate
-from calipers.evaluation.inputs import as_judgments
+from calipers.evaluation.evaluation import Evaluation
 from calipers.information.rankings import notes_on_silent
 from calipers.lists import Floats
 from calipers.measures.information import CUTS
@@ -76,52 +72,35 @@ class RicStudy(Result):
         return Table(("system", *columns), tuple(zip(self.systems, *means, strict=True)), self.metadata)
 
 
-def ric_study(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    *,
-    rel: float = 1.0,
-    cut: str = "relevant",
-    ties: TieRule = "average",
-    depth: int | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
-) -> RicStudy:
-    """Return RIC of some runs beside AP, nDCG and GAP.
+def ric(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant") -> RicStudy:
+    """Return the relevance information correlation (RIC) of each run, with AP, nDCG and GAP for comparison.
 
-    All means are over the queries for which RIC is defined: whose judgments tell documents apart and call some
-    relevant at `rel`. cut: RIC reads each list down to its last relevant document (relevant), or all of it (none).
-    warn: give the notes as one CalipersWarning.
+    All means are over the queries for which RIC is defined: the judgments tell documents apart and call some document
+    relevant.
 
+    rel: the smallest grade that is relevant.
+    cut: RIC reads each list down to its last relevant document (`relevant`), or all of it (`none`).
+
+    >>> import calipers as cal
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> run = {"q": {"a": 5, "b": 4, "c": 3, "r1": 2, "r2": 1}}
-    >>> print(ric_study(judgments, run).table())
+    >>> print(cal.information.ric(cal.Experiment(judgments, run)).table())
     system     RIC   signed      AP    nDCG
     ------  ------  -------  ------  ------
     run     1.0000  -1.0000  0.3250  0.5013
     <BLANKLINE>
     """
-    known = as_judgments(judgments)
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
     judged = "NumRet(judged_only=True)"
     check_choice("cut", cut, CUTS)
     wanted = [f"RIC(rel={rel:g},cut={cut})", f"RIC(rel={rel:g},cut={cut},signed=True)", f"AP(rel={rel:g})"]
     wanted += ["nDCG", "GAP", judged]
-    scores = evaluate(
-        known,
-        runs,
-        wanted,
-        ties=ties,
-        depth=depth,
-        empty="skip",
-        unmatched="warn",
-        jobs=jobs,
-        progress=progress,
-        warn=False,
-    )
+    options = evaluation.options.changed(empty="skip")
+    asked = evaluation.of_measures(wanted).changed(options=options, unmatched="warn", warn=False)
+    scores = asked.scores
     counted = np.flatnonzero(~np.isnan(scores.values[0]).any(axis=0))
     if not len(counted):
-        raise CalipersError("no query has judgments that tell its documents apart", file=known.name)
+        raise CalipersError("no query has judgments that tell its documents apart", file=evaluation.judgments.name)
     part = Scores(
         measures=("RIC", "signed", *OTHERS),
         systems=scores.systems,
@@ -135,7 +114,7 @@ def ric_study(
         scores=part,
         skipped=len(scores.queries) - len(counted),
         finds_nothing=tuple(scores.systems[s] for s in nothing.tolist()),
-        metadata={"rel": rel, "cut": cut, "ties": ties},
+        metadata={"rel": rel, "cut": cut, "ties": options.ties},
     )
-    warn_user(study.notes, warn)
+    warn_user(study.notes, evaluation.warn)
     return study

@@ -19,7 +19,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
-from calipers.information.tau import information_tau
+from calipers.information.information_tau import tau_between
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats, Ints
@@ -143,13 +143,13 @@ class Effects:
             queries = set(ours.queries)
             truth, other = means(ours), means(theirs)
             for m, measure in enumerate(self.measures):
-                rows.append((judge, measure, "", information_tau(truth[m], other[m])))
+                rows.append((judge, measure, "", tau_between(truth[m], other[m])))
                 for third in self.judges:
                     known = self.scores[self.names.index(third)]
                     if third == judge or not queries <= set(known.queries):
                         continue
                     given = means(on_queries(known, list(ours.queries)))[m]
-                    rows.append((judge, measure, third, information_tau(truth[m], other[m], [given])))
+                    rows.append((judge, measure, third, tau_between(truth[m], other[m], [given])))
         return Table(("judge", "measure", "given", "tau_I"), tuple(rows))
 
     # -- whom it favours ---------------------------------------------------------------------------

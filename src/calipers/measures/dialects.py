@@ -257,7 +257,7 @@ REFUSED = dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval
 _OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?(\w*)", re.IGNORECASE)
 _NOT_OF_RANKINGS = {
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
-    **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
+    **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see information and metaeval"),
 }
 
 

@@ -8,8 +8,8 @@ from calipers.errors import CalipersError
 from calipers.plot.drawing import COLOURS, altair, cell_size, chart, matrix_axis, name_axis, numbers, rows_of, scatter
 
 if TYPE_CHECKING:
-    from calipers.information.difference import InformationDifference
-    from calipers.information.tau import InformationTau
+    from calipers.information.information_difference import InformationDifference
+    from calipers.information.information_tau import InformationTau
 
 
 @chart

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from calipers.changes.history import History
     from calipers.collection.judgments import Judgments
     from calipers.experiment import Experiment
-    from calipers.information.difference import InformationDifference
+    from calipers.information.information_difference import InformationDifference
     from calipers.judging.judge_study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes
@@ -389,13 +389,9 @@ class Material(ScoredMaterial):
     @cached_property
     def difference(self) -> InformationDifference:
         """Information differences between all pairs of systems."""
-        from calipers.information.difference import information_difference
+        from calipers.information.information_difference import difference
 
-        options = self.experiment.options
-        return information_difference(
-            self.judgments, self.experiment.runs, ties=options.ties, depth=options.depth, jobs=self.experiment.jobs,
-            warn=False,
-        )  # fmt: skip
+        return difference(self.experiment.changed(progress=None, warn=False))
 
     @cached_property
     def study(self) -> JudgeStudy:

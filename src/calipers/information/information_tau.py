@@ -21,27 +21,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from calipers.checks import check_type
 from calipers.errors import CalipersError, chosen_measure
+from calipers.evaluation.evaluation import Evaluation
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
-from calipers.results.scores import Scores
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Cell, Table, as_number
 
 TIES = ("null", "drop")
 CELLS_AT_ONCE = 4_000_000  # pairs of things, over several queries
 
 
-def information_tau(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (), *, ties: str = "null") -> float:
+def tau_between(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (), *, ties: str = "null") -> float:
     """Information tau between two orderings of the same things, from a score for each thing under either.
 
     given: further orderings, that are taken as known. ties: `null`, a tied pair has a value of its own; `drop`, pairs
     that are tied in any of the orderings do not count. Things that one of them leaves undefined do not either. Without
     ties it lies between 0 and 1; a value of their own for ties can carry a little more, up to lg 3.
 
-    >>> round(information_tau([0, 1, 2, 3], [1, 0, 2, 3]), 9)             # Kendall's tau is 2/3
+    >>> round(tau_between([0, 1, 2, 3], [1, 0, 2, 3]), 9)             # Kendall's tau is 2/3
     0.349977578
-    >>> round(information_tau([0, 1, 2, 3], [0, 1, 3, 2], [[1, 0, 2, 3]]), 9)
+    >>> round(tau_between([0, 1, 2, 3], [0, 1, 3, 2], [[1, 0, 2, 3]]), 9)
     0.316689088
     """
     check_type("given", given, Iterable, "lists of scores")
@@ -109,26 +110,31 @@ class InformationTau(Result):
         return Table(("query", "x", "y", "given", "tau_I"), tuple(rows), self.metadata)
 
 
-def tau_of_measures(
-    scores: Scores,
+def tau(
+    evaluation: Evaluation | ScoresLike,
+    *,
     x: str | None = None,
     y: str | None = None,
-    given: Iterable[str] = (),
-    *,
+    given: str | Iterable[str] = (),
     ties: str = "null",
 ) -> InformationTau:
-    """How alike measures order the systems of each query, in bits: without conditions, given each of some measures, and
-    given all of them.
+    """Return how alike measures order the systems on each query, in bits.
 
-    x, y: two measures; without them, each two that are not given.
+    Each pair of measures has a value without conditions, one given each of the measures in `given`, and one given all
+    of them.
+
+    evaluation: an experiment, or scores.
+    x, y: two measures. Without them, each two measures that are not in `given`.
+    given: measures that are taken as known.
+    ties: `null` gives tied systems a value of their own, `drop` leaves them out.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[[4.], [3.], [2.], [1.]], [[3.], [4.], [2.], [1.]]], measure=["ERR", "nDCG"])
-    >>> round(float(tau_of_measures(scores)["ERR", "nDCG"][0]), 9)
+    >>> round(float(cal.information.tau(scores)["ERR", "nDCG"][0]), 9)
     0.349977578
     """
-    check_type("scores", scores, Scores, "Scores, as `evaluate` returns them")
-    check_type("given", given, Iterable, "names of measures")
+    scores = evaluation.scores if isinstance(evaluation, Evaluation) else as_scores(evaluation)
+    given = [given] if isinstance(given, str) else given
     known = [scores.measures[chosen_measure(name, scores.measures)] for name in given]
     if (x is None) != (y is None):
         raise CalipersError("name both measures, x and y, or none to have all pairs")

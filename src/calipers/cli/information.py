@@ -1,8 +1,8 @@
-"""The command `calipers inform`."""
+"""The command `calipers information`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,26 +27,25 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.errors import CalipersError
 from calipers.plurals import counted
 from calipers.results.messages import some
 
 if TYPE_CHECKING:
-    from calipers.collection.judgments import Judgments
-    from calipers.collection.runs import Run
-    from calipers.information.rankings import Rankings
+    from calipers.experiment import Experiment
+    from calipers.information.ric_of_preferences import PreferenceRic
     from calipers.information.ric_scores import RicStudy
+    from calipers.results.result import Result
 
 
-@click.group("inform", cls=GroupOfCommands)
+@click.group("information", cls=GroupOfCommands)
 def command() -> None:
     """What rankings tell about the judgments, in bits.
 
     \b
-    calipers inform ric qrels.txt runs/*                         RIC of each system beside AP and nDCG
-    calipers inform joint qrels.txt a.run b.run c.run            how much the systems know together
-    calipers inform difference qrels.txt runs/* --plot d.html    which systems are the same underneath
-    calipers inform tau scores.csv --x ERR --y nDCG --given AP   how alike measures are, given others
+    calipers information ric qrels.txt runs/*                         RIC of each system beside AP and nDCG
+    calipers information joint qrels.txt a.run b.run c.run            how much the systems know together
+    calipers information difference qrels.txt runs/* --plot d.html    which systems are the same underneath
+    calipers information tau scores.csv --x ERR --y nDCG --given AP   how alike measures are, given others
     """
 
 
@@ -60,6 +59,10 @@ class RankingPolicies:
     depth: int | None
     strict: bool
     jobs: int | None
+
+    def experiment(self, inputs: Inputs, progress: Callable[[int], None] | None = None) -> Experiment:
+        """Return the experiment of some inputs."""
+        return inputs.experiment(ties=self.ties, depth=self.depth, jobs=self.jobs, progress=progress)
 
 
 _lists = option_group(
@@ -92,27 +95,25 @@ def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output)
     what shuffled lists would get.
 
     \b
-    calipers inform ric qrels.txt runs/* --format csv
+    calipers information ric qrels.txt runs/* --format csv
     """  # fmt: skip
-    from calipers.information.preference_ric import preference_ric_of
-    from calipers.information.ric_scores import ric_study
+    from calipers.collection.preferences import Preferences
+    from calipers.information.ric_of_preferences import preference_ric
+    from calipers.information.ric_scores import RicStudy
+    from calipers.information.ric_scores import ric as ric_of
 
-    known, runs = inputs.open()
-    if known.pool.kind == "preferences":
-        found = preference_ric_of(_rankings(known, runs, lists), jobs=lists.jobs)
-        warn(found.notes, lists.strict)
-        _note_skipped(found.skipped, len(known.queries))
-        output.write(found.per_query() if per_query else found.table())
-        return
-    with progress(len(runs), "runs") as advance:
-        study = ric_study(
-            known, runs, rel=lists.rel, cut=lists.cut, ties=lists.ties, depth=lists.depth, jobs=lists.jobs,
-            progress=advance, warn=False,
-        )  # fmt: skip
-    warn(study.notes, lists.strict)
-    _note_skipped(study.skipped, len(known.queries))
-    _note_wrong_way_round(study)
-    output.write(study.scores.per_query() if per_query else study.table())
+    with progress(len(inputs.runs()), "runs") as advance:
+        given = lists.experiment(inputs, advance)
+        found: PreferenceRic | RicStudy
+        if isinstance(given.judgments, Preferences):
+            found = preference_ric(given, cut=lists.cut)
+        else:
+            found = ric_of(given, rel=lists.rel, cut=lists.cut)
+    warn(found.notes, lists.strict)
+    _note_skipped(found.skipped, len(given.judgments.queries))
+    if isinstance(found, RicStudy):
+        _note_wrong_way_round(found)
+    _write(found, per_query, output)
 
 
 def _note_wrong_way_round(study: RicStudy) -> None:
@@ -153,22 +154,19 @@ def joint(
     chance: 0 for systems that know nothing, the RIC of one system for copies of it; with its standard error.
 
     \b
-    calipers inform joint qrels.txt a.run b.run c.run
+    calipers information joint qrels.txt a.run b.run c.run
     """
-    from calipers.information.joint import joint_of
-    from calipers.information.sign_patterns import check_number_of_lists
+    from calipers.information.joint_information import joint as joint_of
 
-    known, runs = inputs.open()
-    check_number_of_lists(len(runs))
-    rankings = _rankings(known, runs, lists)
-    with progress(len(known.queries), "queries") as advance:
-        found = joint_of(rankings, draws, seed, advance, lists.jobs)
+    given = lists.experiment(inputs)
+    with progress(len(given.judgments.queries), "queries") as advance:
+        found = joint_of(given.changed(progress=advance), rel=lists.rel, cut=lists.cut, draws=draws, seed=seed)
     warn(found.notes, lists.strict)
-    _note_skipped(found.skipped, len(known.queries))
+    _note_skipped(found.skipped, len(given.judgments.queries))
     note(f"null value: {draws} draws, seed {seed}")
     best = found.alone.mean(axis=1)
-    note(f"the best of them alone: {found.systems[int(best.argmax())]}, RIC {best.max():.4f}")
-    output.write(found.per_query() if per_query else found.table())
+    note(f"the best system alone: {found.systems[int(best.argmax())]}, RIC {best.max():.4f}")
+    _write(found, per_query, output)
 
 
 # -- information difference --------------------------------------------------------------------------
@@ -186,8 +184,8 @@ _binning = option_group(
     "binning", Binning,
     click.option("--bins", type=WholeNumber(1), metavar="N",
                  help="Only pairs of like AP: those in one of N bins of AP (Golbus & Aslam (2013) has 20)."),
-    click.option("--bin-kind", type=LibraryChoice("calipers.information.difference:BIN_KINDS"), default="size",
-                 show_default=True,
+    click.option("--bin-kind", type=LibraryChoice("calipers.information.information_difference:BIN_KINDS"),
+                 default="size", show_default=True,
                  help="With --bins: the same number of systems in each bin (size), or the same range of AP (width)."),
 )  # fmt: skip
 
@@ -204,7 +202,7 @@ _binning = option_group(
 )
 @click.option(
     "--linkage",
-    type=LibraryChoice("calipers.information.difference:LINKAGES"),
+    type=LibraryChoice("calipers.information.information_difference:LINKAGES"),
     default="average",
     show_default=True,
     help="How clusters of the dendrogram are joined.",
@@ -224,30 +222,17 @@ def difference(
     """Which systems are the same underneath: the information difference of each two, the most alike first.
 
     \b
-    calipers inform difference qrels.txt runs/* --plot difference.html
-    calipers inform difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
+    calipers information difference qrels.txt runs/* --plot difference.html
+    calipers information difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
     """  # fmt: skip
-    from calipers.collection.preferences import Preferences
-    from calipers.collection.runs import RememberedRun
-    from calipers.evaluation.evaluation import evaluate
-    from calipers.information.difference import difference_of
-    from calipers.results.tables import Table
+    from calipers.information.information_difference import difference as difference_of
 
     of_group = None if groups is None else read_system_groups(groups)
-    known, opened = inputs.open()
-    runs = [RememberedRun(run) for run in opened]
-    if len(runs) < 2:
-        raise CalipersError(f"there is only one system ({runs[0].name}): nothing to compare it with")
-    rankings = _rankings(known, runs, lists)
-    graded = known.judgments if isinstance(known, Preferences) else known
-    scores = evaluate(
-        graded, runs, f"AP(rel={lists.rel:g})", ties=lists.ties, depth=lists.depth, empty="skip", jobs=lists.jobs,
-        unmatched="warn", warn=False,
-    )  # fmt: skip
-    with progress(len(known.queries), "queries") as advance:
-        found = difference_of(rankings, scores.values[0], advance, lists.jobs)
+    given = lists.experiment(inputs)
+    with progress(len(given.judgments.queries), "queries") as advance:
+        found = difference_of(given.changed(progress=advance), rel=lists.rel, cut=lists.cut)
     warn(found.notes, lists.strict)
-    _note_skipped(found.skipped, len(known.queries))
+    _note_skipped(found.skipped, len(given.judgments.queries))
     table = found.table() if binning.bins is None else found.within_bins(binning.bins, binning.bin_kind)
     if of_group is not None:
         _note_groups(table, of_group, top or 27)
@@ -257,11 +242,11 @@ def difference(
             charts.dendrogram(found, linkage), charts.heat_map(found), charts.difference_scatter(found)
         ),
     )
-    output.write(table if top is None else Table(table.columns, table.rows[:top]))
+    output.write_result(found, {"pairs": ("", table if top is None else table.changed(rows=table.rows[:top]))})
 
 
 def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
-    from calipers.information.difference import same_group_share
+    from calipers.information.information_difference import same_group_share
 
     shown = min(top, len(table.rows))
     by_bits, by_ap = (same_group_share(table, groups, top, by) for by in ("information_difference", "delta_ap"))
@@ -289,7 +274,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 )
 @click.option(
     "--ties",
-    type=LibraryChoice("calipers.information.tau:TIES"),
+    type=LibraryChoice("calipers.information.information_tau:TIES"),
     default="null",
     show_default=True,
     help="Systems that tie: a value of their own, or left out.",
@@ -314,30 +299,26 @@ def tau(
     SCORES are CSV files as evaluate --per-query writes them, or matrices of queries x systems, one measure per file.
 
     \b
-    calipers inform tau scores.csv --x ERR --y nDCG --given AP
-    calipers inform tau err.csv ndcg.csv ap.csv --given ap
+    calipers information tau scores.csv --x ERR --y nDCG --given AP
+    calipers information tau err.csv ndcg.csv ap.csv --given ap
     """  # fmt: skip
-    from calipers.information.tau import tau_of_measures
+    from calipers.information.information_tau import tau as tau_of
 
-    found = tau_of_measures(scores.open(), x, y, given, ties=ties)
+    found = tau_of(scores.open(), x=x, y=y, given=given, ties=ties)
     undefined = int((found.values != found.values).any(axis=0).sum())
     if undefined:
         note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; skipped")
     draw(plot, lambda charts: charts.tau_scatter(found))
-    output.write(found.per_query() if per_query else found.table())
+    _write(found, per_query, output)
 
 
 # -- what they share ---------------------------------------------------------------------------------
 
 
-def _rankings(known: Judgments, runs: Sequence[Run], lists: RankingPolicies) -> Rankings:
-    from calipers.information.rankings import Rankings
-
-    with progress(len(runs), "runs") as advance:
-        rankings = Rankings.of(known, list(runs), lists.rel, lists.ties, lists.depth, lists.jobs, advance, lists.cut)
-    if len(rankings.finds_nothing) == len(rankings.systems):
-        raise CalipersError(f"none of the runs retrieves a document that {known.name} judges")
-    return rankings
+def _write(found: Result, per_query: bool, output: Output) -> None:
+    """Write the means, or the values by query."""
+    name = "queries" if per_query else "means"
+    output.write_result(found, {name: ("", found.table(name))})
 
 
 def _note_skipped(skipped: int, queries: int) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.choices import TieRule
+from calipers.checks import check_type
 from calipers.collection.preferences import Preferences
-from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError, warn_user
+from calipers.evaluation.evaluation import Evaluation
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats
 from calipers.measures.information import order_information
@@ -78,22 +78,24 @@ class PreferenceRic(Result):
 
 
 def preference_ric(
-    preferences: Preferences,
-    runs: RunsLike,
-    *,
-    ties: TieRule = "average",
-    draws: int = DRAWS,
-    seed: int = SEED,
-    warn: bool = True,
+    evaluation: Evaluation, *, cut: str = "relevant", draws: int = DRAWS, seed: int = SEED
 ) -> PreferenceRic:
-    """RIC of some runs on judged pairs, beside that of shuffled lists. warn: give the notes as one CalipersWarning.
+    """Return the RIC of each run on judged pairs of documents, compared with that of shuffled lists.
 
-    >>> judged = Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c"), ("q", "c", "a"), ("q", "a", "b")])
-    >>> print(preference_ric(judged, {"s": {"q": {"a": 3, "b": 2, "c": 1}}}, draws=1).table().rows[0][:3])
+    cut: lists end after the last document that was ever preferred (`relevant`), or are not cut (`none`).
+    draws, seed: how often the lists are shuffled.
+
+    >>> import calipers as cal
+    >>> judged = cal.Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c"), ("q", "c", "a"), ("q", "a", "b")])
+    >>> exp = cal.Experiment(judged, {"s": {"q": {"a": 3, "b": 2, "c": 1}}})
+    >>> print(cal.information.preference_ric(exp, draws=1).table().rows[0][:3])
     ('s', 0.18872187554086717, 0.18872187554086717)
     """
-    found = preference_ric_of(Rankings.of(preferences, runs, ties=ties), draws, seed)
-    warn_user(found.notes, warn)
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
+    if not isinstance(evaluation.known, Preferences):
+        raise CalipersError("the judgments are grades, not preferences: use calipers.information.ric")
+    found = preference_ric_of(Rankings.of_evaluation(evaluation, 1.0, cut), draws, seed, evaluation.jobs)
+    warn_user(found.notes, evaluation.warn)
     return found
 
 

@@ -15,13 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.checks import check_choice, check_type, check_whole
-from calipers.choices import TieRule
-from calipers.collection.preferences import Preferences
-from calipers.collection.runs import RememberedRun
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.collection.runs import remembered
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs
+from calipers.evaluation.evaluation import Evaluation
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
@@ -139,43 +135,36 @@ class InformationDifference(Result):
         return found
 
 
-def information_difference(
-    judgments: JudgmentsLike | Preferences,
-    runs: RunsLike,
-    *,
-    rel: float = 1.0,
-    cut: str = "relevant",
-    ties: TieRule = "average",
-    depth: int | None = None,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
-) -> InformationDifference:
+def difference(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant") -> InformationDifference:
     """Return the information difference between each two runs, and their difference in AP.
 
-    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. cut: lists end after
-    their last relevant document (relevant), or are not cut (none); AP does not depend on it. `ties` as for
-    `evaluate`; `average` takes a tied pair of documents half each way. warn: give the notes as one CalipersWarning.
+    Queries whose judgments tell no documents apart, or call none relevant, are skipped. Tied documents count half each
+    way if ties are averaged.
 
+    rel: the smallest grade that is relevant.
+    cut: lists end after their last relevant document (`relevant`), or are not cut (`none`). AP does not depend on it.
+
+    >>> import calipers as cal
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> runs = {"A": {"q": {"r1": 3, "a": 2, "r2": 1}}, "B": {"q": {"r2": 3, "b": 2, "r1": 1}}}
-    >>> print(information_difference(judgments, runs).table())
+    >>> print(cal.information.difference(cal.Experiment(judgments, runs)).table())
     system_a  system_b  information_difference  delta_ap
     --------  --------  ----------------------  --------
     A         B                         0.6334    0.0000
     <BLANKLINE>
     """
-    known = judgments.judgments if isinstance(judgments, Preferences) else as_judgments(judgments)
-    systems = [RememberedRun(run) for run in as_runs(runs)]
-    if len(systems) < 2:
-        raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
-    # The same judgments, so that no run is read twice.
-    of = judgments if isinstance(judgments, Preferences) else known
-    rankings = Rankings.of(of, systems, rel, ties, depth, jobs, cut=cut)
-    lenient: Policies = {"ties": ties, "depth": depth, "empty": "skip", "unmatched": "warn", "jobs": jobs}
-    scores = evaluate(known, systems, f"AP(rel={rel:g})", warn=False, **lenient)
-    warn_user(rankings.notes, warn)
-    return difference_of(rankings, scores.values[0], progress, jobs)
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
+    if len(evaluation.runs) < 2:
+        names = ", ".join(evaluation.systems)
+        raise CalipersError(f"there is only one system ({names}): nothing to compare it with")
+    given = evaluation.changed(runs=tuple(map(remembered, evaluation.runs)))
+    rankings = Rankings.of_evaluation(given, rel, cut)
+    # AP is computed from grades. Preferences have the grades of the documents in their pairs.
+    graded = given.changed(judgments=rankings.judgments).of_measures(f"AP(rel={rel:g})")
+    options = graded.options.changed(empty="skip")
+    scores = graded.changed(options=options, unmatched="warn", warn=False, progress=None).scores
+    warn_user(rankings.notes, evaluation.warn)
+    return difference_of(rankings, scores.values[0], evaluation.progress, evaluation.jobs)
 
 
 def difference_of(

@@ -25,11 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_seed, check_whole
-from calipers.choices import TieRule
-from calipers.collection.preferences import Preferences
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.checks import check_seed, check_type, check_whole
 from calipers.errors import CalipersError, warn_user
+from calipers.evaluation.evaluation import Evaluation
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel
 from calipers.information.sign_patterns import MOST_NATIVE, Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
@@ -97,7 +95,7 @@ class JointInformation(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What `calipers inform joint` warns of: runs without judged documents, and an estimate that is mostly bias."""
+        """Notes on runs without judged documents, and on an estimate that is mostly bias."""
         bias = (
             f"the estimate is mostly bias: systems that know nothing would get {self.null_mean:.4f} of the "
             f"{self.mean:.4f} bits; take fewer systems, or more judged documents"
@@ -136,38 +134,28 @@ class JointInformation(Result):
         return Table(names, rows, self.metadata)
 
 
-def joint_ric(
-    judgments: JudgmentsLike | Preferences,
-    runs: RunsLike,
-    *,
-    rel: float = 1.0,
-    cut: str = "relevant",
-    ties: TieRule = "average",
-    depth: int | None = None,
-    draws: int = DRAWS,
-    seed: int = SEED,
-    jobs: int | None = None,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
+def joint(
+    evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant", draws: int = DRAWS, seed: int = SEED
 ) -> JointInformation:
-    """Return the joint relevance information correlation of some systems, at most 40, and its null value.
+    """Return how much the runs tell about the judgments together, compared with chance.
 
-    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. cut: lists end after
-    their last relevant document (relevant), or are not cut (none). The null value has
-    `draws` samples. `ties` as for `evaluate`; `average` takes a tied pair half each way. warn: give the notes as one
-    CalipersWarning.
+    rel: the smallest grade that is relevant.
+    cut: lists end after their last relevant document (`relevant`), or are not cut (`none`).
+    draws, seed: how often the ranks are shuffled to find the value of systems that know nothing.
 
+    >>> import calipers as cal
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> runs = {"A": {"q": {"r1": 3, "a": 2, "r2": 1}}, "B": {"q": {"r2": 3, "b": 2, "r1": 1}}}
-    >>> found = joint_ric(judgments, runs)
+    >>> found = cal.information.joint(cal.Experiment(judgments, runs, warn=False))
     >>> round(found.mean, 6), found.alone.round(6).tolist()
     (0.666667, [[0.349978], [0.349978]])
     """
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
     check_whole("draws", draws)
     check_seed(seed)
-    rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs, cut=cut)
-    found = joint_of(rankings, draws, seed, progress, jobs)
-    warn_user(found.notes, warn)
+    check_number_of_lists(len(evaluation.runs))
+    found = joint_of(Rankings.of_evaluation(evaluation, rel, cut), draws, seed, evaluation.progress, evaluation.jobs)
+    warn_user(found.notes, evaluation.warn)
     return found
 
 
