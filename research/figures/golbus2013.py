@@ -83,7 +83,7 @@ def figure_3(data: Path) -> None:
     for name, alone in drawn.ric.items():
         above = int((drawn.corrected > alone[: len(drawn.corrected)]).sum())
         print(
-            f"{name}: RIC {ric.mean():.3f}; the corrected value is above it in {above} of {len(drawn.corrected)} groups"
+            f"{name}: RIC {alone.mean():.3f}; the corrected value is above it in {above} of {len(drawn.corrected)} groups"
         )
 
 
