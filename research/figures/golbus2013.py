@@ -80,10 +80,10 @@ def figure_3(data: Path) -> None:
     drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, DRAWN)
     save(fusion_scatter(cast("Any", SimpleNamespace(joint=drawn.joint, ric=drawn.ric))), "3")
     print(f"joint {drawn.joint.mean():.3f}, shuffled {drawn.null.mean():.3f}, corrected {drawn.corrected.mean():.3f}")
-    for name, bits in drawn.ric.items():
-        above = int((drawn.corrected > bits[: len(drawn.corrected)]).sum())
+    for name, own in drawn.ric.items():
+        above = int((drawn.corrected > own[: len(drawn.corrected)]).sum())
         print(
-            f"{name}: RIC {bits.mean():.3f}; the corrected value is above it in {above} of {len(drawn.corrected)} groups"
+            f"{name}: RIC {own.mean():.3f}; the corrected value is above it in {above} of {len(drawn.corrected)} groups"
         )
 
 
