@@ -280,7 +280,13 @@ class Evaluation:
     # -- questions ---------------------------------------------------------------------------------
 
     def compare(self, **choices: Any) -> Comparison:
-        """Test which systems differ. See `calipers.compare`."""
+        """Test which systems differ. The keywords are those of `calipers.compare`.
+
+        >>> rows = [{"id": id, "system": s, "summary": text, "references": f"a cat {id}"}
+        ...         for id in ("d1", "d2", "d3") for s, text in (("a", f"a cat {id}"), ("b", "the cat"))]
+        >>> Evaluation(rows, "ROUGE-1").compare(baseline="b").table()["system_a"]
+        ['a']
+        """
         from calipers.stats.comparison import compare
 
         return compare(self.scores, **choices)
@@ -307,30 +313,74 @@ class Evaluation:
         about = {key: value for key, value in scores.metadata.items() if key != "lower"}
         return replace(scores, measures=names, values=scores.values * scores.signs[:, None, None], metadata=about)
 
-    def correlate(self, human: Sequence[str] | None = None, **choices: Any) -> HumanCorrelation:
-        """Correlate measures with human scores. See `calipers.text.human_correlation`."""
+    def correlate(
+        self,
+        human: Sequence[str] | None = None,
+        *,
+        levels: Sequence[str] = ("system", "summary", "pooled"),
+        coefficients: Sequence[str] = ("tau-b", "spearman", "pearson"),
+        samples: int = 1000,
+        confidence: float = 0.95,
+        seed: int = SEED,
+    ) -> HumanCorrelation:
+        """Correlate measures with human scores. See `calipers.text.human_correlation`.
+
+        >>> rows = [{"id": id, "system": s, "summary": text, "references": "a cat", "human": {"use": use}}
+        ...         for id in ("d1", "d2") for s, text, use in (("a", "a cat", 3), ("b", "the cat", 2), ("c", "x", 1))]
+        >>> Evaluation(rows, "ROUGE-1").correlate(samples=0).value("ROUGE-1", "use")
+        1.0
+        """
         from calipers.text.human_agreement import human_correlation
 
         bases = {name: base for name in self.scores.measures if (base := self.base_of(name)) is not None}
         notes = self.human_notes(human)
-        return human_correlation(self.scores, self.human(human), bases=bases, notes=notes, **choices)
+        return human_correlation(
+            self.scores, self.human(human), levels, coefficients, bases=bases, samples=samples, confidence=confidence,
+            seed=seed, notes=notes,
+        )  # fmt: skip
 
-    def meta(self, human: Sequence[str] | None = None, **choices: Any) -> TextMetaEvaluation:
+    def meta(
+        self,
+        human: Sequence[str] | None = None,
+        *,
+        samples: int = 1000,
+        resamples: int = 0,
+        alpha: float = 0.05,
+        seed: int = SEED,
+    ) -> TextMetaEvaluation:
         """Compare measures by their agreement with people. See `calipers.text.meta`.
 
         Without human scores, the result has only the table `power`.
+
+        >>> rows = [{"id": id, "system": s, "summary": text, "references": "a cat"}
+        ...         for id in ("d1", "d2") for s, text in (("a", "a cat"), ("b", "the cat"))]
+        >>> list(Evaluation(rows, "ROUGE-1").meta().tables())
+        ['power']
         """
         from calipers.text.meta_evaluation import meta
 
-        if human is None and not self.collection.human:
-            return meta(self.scores, {}, **choices)
-        return meta(self.scores, self.human(human), notes=self.human_notes(human), **choices)
+        nobody = human is None and not self.collection.human
+        scored, notes = ({}, []) if nobody else (self.human(human), self.human_notes(human))
+        return meta(self.scores, scored, samples=samples, resamples=resamples, alpha=alpha, seed=seed, notes=notes)
 
-    def judges(self, judges: Mapping[str, TextsLike] | TextsLike, **choices: Any) -> JudgesOfAnswers:
-        """Compare the nuggets and citations of these answers with those of judges. See `calipers.text.judges`."""
+    def judges(
+        self,
+        judges: Mapping[str, TextsLike] | TextsLike,
+        *,
+        draws: int = 1000,
+        level: float = 0.95,
+        seed: int = SEED,
+    ) -> JudgesOfAnswers:
+        """Compare the nuggets and citations of these answers with those of judges. See `calipers.text.judges`.
+
+        >>> nuggets = [{"text": "Ulm", "assignment": "support"}, {"text": "1879", "assignment": "not_support"}]
+        >>> rows = [{"id": "q1", "system": "rag", "answer": "In Ulm.", "references": "Ulm", "nuggets": nuggets}]
+        >>> Evaluation(rows, "F1").judges({"llm": rows}).table()["agreement"]
+        [1.0]
+        """
         from calipers.text.answer_judges import judges as judges_of_answers
 
-        return judges_of_answers(self.collection, judges, **choices)
+        return judges_of_answers(self.collection, judges, draws=draws, level=level, seed=seed)
 
     def report(self, output: str = "texts.html", **choices: Any) -> Any:
         """Write one HTML page about the texts. See `calipers.text.write_text_report`."""

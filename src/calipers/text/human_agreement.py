@@ -59,11 +59,13 @@ class HumanCorrelation(Result):
     samples: int
     seed: int
     about: tuple[str, ...] = ()  # notes, for example about missing human scores
+    unit: str = "document"  # or query
 
     @property
     def title(self) -> str:
-        drawn = f", intervals from {counted(self.samples, 'resample')} of documents" if self.samples else ""
-        return f"agreement with people over {counted(self.systems, 'system')} and {self.documents:,} documents{drawn}"
+        drawn = f", intervals from {counted(self.samples, 'resample')}" if self.samples else ""
+        over = f"{counted(self.systems, 'system')} and {counted(self.documents, self.unit)}"
+        return f"agreement with people over {over}{drawn}"
 
     @property
     def summary(self) -> str:
@@ -111,7 +113,11 @@ class HumanCorrelation(Result):
 
 
 def drawn_documents(random: np.random.Generator, documents: int, samples: int) -> Floats:
-    """Draw bootstrap samples of documents. Returns how often each document is drawn: [sample, document]."""
+    """Draw bootstrap samples of documents. Returns how often each document is drawn: [sample, document].
+
+    >>> drawn_documents(np.random.default_rng(1), documents=4, samples=2).sum(axis=1).tolist()
+    [4.0, 4.0]
+    """
     return random.multinomial(documents, np.full(documents, 1 / documents), size=samples).astype(np.float64)
 
 
@@ -124,7 +130,11 @@ def by_name(scores: Scores, human: Mapping[str, Floats]) -> tuple[Scores, dict[s
 
 
 def interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval of resampled values, or NaN if none is defined."""
+    """Return the percentile interval of resampled values, or NaN if none is defined.
+
+    >>> interval(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
+    (0.5, 1.5)
+    """
     known = values[~np.isnan(values)]
     ends = 100 * np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     low, high = np.percentile(known, ends) if len(known) else (np.nan, np.nan)
@@ -172,7 +182,7 @@ def human_correlation(
                     base = values.get(((bases or {}).get(name, ""), aspect, level, coefficient), np.nan)
                     increase = float(percentage_absolute_increase(value, base))
                     found.append(Agreement(name, aspect, level, coefficient, value, low, high, units, increase))
-    return HumanCorrelation(tuple(found), documents, len(scores.systems), samples, seed, tuple(notes))
+    return HumanCorrelation(tuple(found), documents, len(scores.systems), samples, seed, tuple(notes), scores.unit)
 
 
 def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence: float) -> None:
@@ -194,7 +204,11 @@ def _check_shape(scores: Floats, human: Floats) -> None:
 
 
 def both_defined(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return both arrays with NaN wherever either is undefined: [system, document]."""
+    """Return both arrays with NaN wherever either is undefined: [system, document].
+
+    >>> both_defined(np.array([[1.0, np.nan]]), np.array([[2.0, 3.0]]))[1].tolist()
+    [[2.0, nan]]
+    """
     _check_shape(x, y)
     present = ~(np.isnan(x) | np.isnan(y))
     return np.where(present, x, np.nan), np.where(present, y, np.nan)
@@ -242,7 +256,12 @@ _LEVELS: dict[str, Callable[[Floats, Floats, Floats, str], tuple[Floats, int]]] 
 
 
 def correlations_under(x: Floats, y: Floats, weights: Floats, level: str, coefficient: str) -> Floats:
-    """Return one correlation per row of `weights`, which says how often each document counts."""
+    """Return one correlation per row of `weights`, which says how often each document counts.
+
+    >>> x, y = np.array([[0.1, 0.4], [0.2, 0.1]]), np.array([[1.0, 2.0], [2.0, 1.0]])
+    >>> correlations_under(x, y, np.array([[1.0, 0.0], [0.0, 1.0]]), "system", "tau-b").tolist()
+    [1.0, 1.0]
+    """
     return _LEVELS[level](x, y, weights, coefficient)[0]
 
 

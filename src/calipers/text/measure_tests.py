@@ -68,7 +68,12 @@ def williams(r12: float, r13: float, r23: float, n: int) -> MeasureTest:
 def williams_test(one: Floats, other: Floats, human: Floats, level: str = "system") -> MeasureTest:
     """Compare two measures by Williams' test at the system level or over all summaries (pooled).
 
-    Summaries of one document, or by one system, are not independent: pooled p values are too small.
+    Texts about one document, or by one system, are not independent, so that pooled p values are too small.
+
+    >>> human = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]])
+    >>> one, other = human + [[0.0], [0.1], [0.0], [-0.1], [0.0]], human[::-1] ** 2
+    >>> williams_test(one, other, human).p < 0.05
+    True
     """
     x, y, people = _three(one, other, human)
     if level not in ("system", "pooled"):
@@ -97,6 +102,10 @@ def permutation_test(
 
     agreement: tau-b, spearman, pearson, accuracy (with tie calibration) or soft (soft pairwise accuracy, of systems).
     All exchanges are tried if there are at most `samples`. Otherwise the observed scores count as one of them.
+
+    >>> human = np.arange(8.0).reshape(4, 2)
+    >>> permutation_test(human, human[::-1], human, exchange="systems").p
+    0.125
     """
     check_agreement(level, agreement)
     if exchange not in EXCHANGES:

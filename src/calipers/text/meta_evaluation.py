@@ -59,7 +59,7 @@ class TextMetaEvaluation(Result):
     @property
     def title(self) -> str:
         measures, systems = counted(len(self.measures), "measure"), counted(len(self.scores.systems), "system")
-        return f"meta-evaluation of {measures} over {systems} and {counted(len(self.scores.queries), 'document')}"
+        return f"meta-evaluation of {measures} over {systems} and {counted(len(self.scores.queries), self.scores.unit)}"
 
     @property
     def summary(self) -> str:

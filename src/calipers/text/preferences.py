@@ -42,6 +42,13 @@ def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
     """Read preferences from CSV with the columns id, first, second, preferred: one line per annotator's verdict.
 
     `preferred` is first, second, the name of one of the two systems, or tie.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/preferences.csv"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("id,first,second,preferred\\nd1,a,b,first\\n")
+    >>> read_preferences(path)
+    [Preference(id='d1', first='a', second='b', preferred='a')]
     """
     name = os.fspath(source)
     try:

@@ -260,6 +260,17 @@ def import_text_measures(path: str | Path) -> list[TextDeclaration]:
     """Run a Python file that declares measures of texts, and return the measures that it declares.
 
     Afterwards the names of these measures are known everywhere.
+
+    >>> import tempfile
+    >>> path = f"{tempfile.mkdtemp()}/own.py"
+    >>> with open(path, "w") as file:
+    ...     _ = file.write(
+    ...         "from calipers import text\\n"
+    ...         "@text.measure('Letters')\\n"
+    ...         "def letters(candidate, references, source): return len(candidate)\\n"
+    ...     )
+    >>> [declaration.name for declaration in import_text_measures(path)]
+    ['Letters']
     """
     before = {id(declaration) for declaration in declared_measures()}
     run_python_file(path)

@@ -128,6 +128,14 @@ def parallel_texts(
 
     candidates: files by the names of their systems. references: each file has one reference of every document.
     source: the texts that were summarised or translated.
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name, text in (("a.txt", "the cat\\na dog\\n"), ("r.txt", "a cat\\nthe dog\\n")):
+    ...     with open(f"{folder}/{name}", "w") as file:
+    ...         _ = file.write(text)
+    >>> parallel_texts({"a": f"{folder}/a.txt"}, [f"{folder}/r.txt"]).texts
+    (('the cat', 'a dog'),)
     """
     if not candidates or not references:
         raise CalipersError("parallel texts are at least one file of candidates and one of references")
