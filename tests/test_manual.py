@@ -132,22 +132,6 @@ def test_the_page_on_adding_a_measure_works_as_written(tmp_path: Path) -> None:
     assert "V2(Weighted3@2)" in done.stdout
 
 
-def test_coming_from_pytrec_eval_works_as_written(tmp_path: Path) -> None:
-    code = "\n".join(blocks("coming-from/pytrec_eval.md", "python"))
-    done = subprocess.run([sys.executable, "-c", f"{code}\nprint(scores.mean())"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "bm25" in done.stdout
-
-
-@pytest.mark.peers
-def test_coming_from_ir_measures_works_as_written(require: Require, tmp_path: Path) -> None:
-    require.module("ir_measures")
-    given = "qrels, run = {'q1': {'d1': 1, 'd2': 0}}, {'q1': {'d1': 0.5, 'd2': 0.7}}\n"
-    code = given + "\n".join(blocks("coming-from/ir_measures.md", "python"))
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
 # -- every example of every page ---------------------------------------------------------------------------------
 #
 # They run in the folder that tests/example_files.py makes. What cannot run there says so where the reader sees it, in a
@@ -241,11 +225,9 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
         name: f"cal.read_scores('scores.csv')['{measure}'][:, 0]"
         for name, measure in (("x", "ERR"), ("y", "nDCG"), ("given", "AP"))
     },
-    "ir_measures_and_pyterrier.md": {
+    "coming-from.md": {
         "qrels": "{'q1': {'a': 1, 'b': 0, 'c': 2}, 'q2': {'a': 1, 'b': 0}}",
         "run": "{'q1': {'b': 3.0, 'a': 2.0}, 'q2': {'a': 1.0}}",
-    },
-    "scikit_learn.md": {
         "X": "[[0.0, 1.0], [1.0, 0.0], [0.5, 0.3], [0.1, 0.9], [0.9, 0.2], [0.4, 0.4]] * 4",
         "y": "[0, 2, 1, 0, 1, 0] * 4",
         "query": "[q for q in range(8) for _ in range(3)]",
@@ -255,7 +237,7 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
     },
     "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
 }
-OWN_TESTS = ("tutorial.md", "adding-a-measure.md", "coming-from/pytrec_eval.md", "coming-from/ir_measures.md")
+OWN_TESTS = ("tutorial.md", "adding-a-measure.md")
 CODE = [
     (page, number, code)
     for page, text in PAGES.items()

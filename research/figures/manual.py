@@ -211,9 +211,30 @@ def figure_1(data: Path) -> str:
     return Table(columns, tuple(rows)).to_markdown()
 
 
+def ndcg_by_tool(data: Path) -> str:
+    """Return nDCG@10 of one run of TREC DL 2019 under each tool, whole and cut after five documents.
+
+    Grades of 2 and 3 are relevant, so that tools without grades can read the judgments and the gain plays no part.
+    """
+    graded = cal.read_qrels(data / "trec/qrels/qrels.dl19-passage.txt.xz").to_dict()
+    judgments = {query: {d: int(grade >= 2) for d, grade in of.items()} for query, of in graded.items()}
+    run = sorted((data / "trec/dl19-passage/runs").glob("*idst_bert_p1*"))[:1]
+    exp = cal.Experiment(judgments, run, "nDCG@10", warn=False)
+    cut = exp.with_(depth=5).audit()
+    whole = exp.audit()
+    rows: dict[tuple[float, float], list[str]] = {}
+    for tool in ("calipers", *TOOLS):
+        if ("nDCG@10", tool) in whole.means:
+            figures = (round(float(found.means["nDCG@10", tool][0]), 4) for found in (whole, cut))
+            rows.setdefault((next(figures), next(figures)), []).append(tool)
+    table = tuple((", ".join(tools), *figures) for figures, tools in rows.items())
+    return Table(("tools", "whole run", "first five documents"), table).to_markdown()
+
+
 def conventions(data: Path) -> None:
+    replace(DOCS / "why-ndcg-differs.md", "ndcg", ndcg_by_tool(data))
     replace(DOCS / "conventions.md", "tools", tools())
-    replace(DOCS / "conventions.md", "figure-1", figure_1(data))
+    replace(RESEARCH / "README.md", "figure-1", figure_1(data))
 
 
 PAPER = {  # Golbus & Aslam (2013), table 3: TREC 8

@@ -493,6 +493,15 @@ def test_the_order_of_the_systems_survives_or_does_not() -> None:
         figures_of(qrels, {"better": better}, "RR", "seven")
 
 
+def test_the_ideal_of_a_list_reads_all_of_it_where_only_unjudged_documents_tie() -> None:
+    qrels = {"q": {"a": 1, "b": 1, "z": 0}}
+    run = {"q": {"a": 9.0, "x": 5.0, "y": 5.0, "b": 1.0, "z": 0.5}}
+    for like in ("yahoo", "ranklib", "lightgbm"):
+        expected = cal.evaluate(qrels, run, "nDCG@2", like=like).mean()["run", "nDCG@2"]
+        assert expected == pytest.approx(1 / (1 + D3))
+        assert audit(qrels, run, "nDCG@2", like=[like]).figures()["run", like] == pytest.approx(expected)
+
+
 @given(st.sets(st.tuples(*[st.sampled_from("abc")] * 3)))
 @settings(max_examples=60)
 def test_merged_choices_hold_the_same_rows(rows: set[tuple[str, ...]]) -> None:

@@ -165,7 +165,7 @@ WHOLE_LABELS = (
     "check_n_features_in_after_fitting check_regressors_train check_regressor_data_not_an_array check_n_features_in "
     "check_regressors_no_decision_function check_fit_idempotent check_fit_check_is_fitted"
 )
-# The checks that ranking does not allow, and why: docs/scikit_learn.md lists them.
+# The checks that ranking does not allow, and why: docs/coming-from.md lists them.
 NOT_ALLOWED = {
     "LambdaMART": dict.fromkeys(WHOLE_LABELS.split(), "labels are whole numbers"),
     "Logistic": dict.fromkeys(["check_estimators_dtypes", "check_fit2d_1feature"], "some documents are not relevant"),
@@ -181,7 +181,7 @@ def test_rankers_pass_sklearns_checks(name: str, require: Any) -> None:
     found = checks.check_estimator(estimator, expected_failed_checks=excused, on_skip=None)
     assert {check["check_name"] for check in found if check["status"] == "xfail"} == set(excused)
     assert sum(check["status"] == "passed" for check in found) >= 40
-    page = (Path(__file__).parents[2] / "docs/scikit_learn.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/coming-from.md").read_text(encoding="utf-8")
     (listed,) = [line for line in page.splitlines() if line.startswith(f"| {name} ")] if excused else [""]
     assert all(check.removeprefix("check_").removesuffix("_after_fitting") in listed for check in excused)
 

@@ -118,7 +118,8 @@ class Rescorer:
         if key not in self._lists:
             plain = replace(convention, ties="average")
             if convention.ties != "average":
-                self._lists[key] = self.lists(plain, reach).under(convention.ties)
+                broken = self.lists(plain, reach).under(convention.ties)
+                self._lists[key] = broken.sorted_with(self.lists(plain))  # the ideal of a list reads all of it
             elif reach is not None:
                 whole = self.lists(plain)
                 self._lists[key] = whole.top(reach).sorted_with(whole)
