@@ -225,6 +225,7 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
         name: f"cal.read_scores('scores.csv')['{measure}'][:, 0]"
         for name, measure in (("x", "ERR"), ("y", "nDCG"), ("given", "AP"))
     },
+    "conventions.md": {"exp": "cal.Experiment(cal.read_letor('test.svm'), ['a.txt', 'b.txt'], 'nDCG@10')"},
     "coming-from.md": {
         "qrels": "{'q1': {'a': 1, 'b': 0, 'c': 2}, 'q2': {'a': 1, 'b': 0}}",
         "run": "{'q1': {'b': 3.0, 'a': 2.0}, 'q2': {'a': 1.0}}",

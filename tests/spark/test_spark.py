@@ -228,7 +228,7 @@ def test_means_tests_and_power_are_those_of_the_local_engine(frames, simulated):
     for test in ("wilcoxon", "randomization", "bootstrap", "tukey"):
         with pytest.raises(CalipersError, match=f"the test '{test}' needs the scores of all queries"):
             spark.compare(scores, test=test)
-    with pytest.raises(CalipersError, match="these are no scores"):
+    with pytest.raises(CalipersError, match="not a DataFrame of scores"):
         spark.compare(frames[1])
     scores.unpersist()
 
@@ -409,7 +409,7 @@ def test_without_java_it_says_what_to_install(tmp_path, simulated):
     environment = {key: value for key, value in os.environ.items() if key not in ("JAVA_HOME", "PATH")}
     command = [sys.executable, "-m", "calipers", "evaluate", str(qrels), str(runs[0]), "--engine", "spark"]
     for extra, message in (
-        ({"PATH": str(tmp_path)}, "Spark needs a Java runtime (17 or later), and there is none: install one"),
+        ({"PATH": str(tmp_path)}, "Spark needs a Java runtime (17 or later), and none was found. Install one"),
         ({"PATH": str(tmp_path), "JAVA_HOME": str(tmp_path)}, "where there is no bin/java"),
     ):
         result = subprocess.run(command, env=environment | extra, capture_output=True, text=True, check=False)

@@ -1,11 +1,11 @@
-"""The same scores on a cluster: Spark DataFrames in, Spark DataFrames out.
+"""Evaluation on Spark: DataFrames in, DataFrames out, with the scores of the local engine.
 
     from calipers import spark
     scores = spark.evaluate(judgments_df, runs_df, ["nDCG@10", "V2(nDCG@10)", "ERR@20"])
     spark.means(scores).show()
     spark.compare(scores, test="t", correction="holm")
 
-Needs the extra `spark` and a Java runtime. docs/scale.md says what it costs.
+Needs the extra `spark` and a Java runtime. docs/scale.md has measurements of time and memory.
 """
 
 from calipers.spark.evaluation import evaluate

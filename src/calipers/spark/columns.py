@@ -50,26 +50,26 @@ def run_rows(frame: Frame, columns: Mapping[str, str] | None, name: str, ordered
 
 
 def known_systems(frame: Frame, columns: Mapping[str, str] | None) -> list[str] | None:
-    """The systems that a DataFrame says it has, so that it need not be read for their names."""
+    """Return the systems that the metadata of a DataFrame lists, or None. The rows are not read."""
     systems = about_systems(frame, columns).get("systems")
     return None if systems is None else [str(system) for system in systems]
 
 
 def about_systems(frame: Frame, columns: Mapping[str, str] | None) -> dict[str, Any]:
-    """What was noted with the systems of runs."""
+    """Return the metadata of the column of systems."""
     given = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
     name = columns_of(frame.columns, "score", given, file="runs", ranks=False).get("system")
     return {} if name is None else about(frame, name)
 
 
 def about(frame: Frame, name: str) -> dict[str, Any]:
-    """What was noted with a column of ours."""
+    """Return the metadata that this package stored with a column."""
     found: dict[str, Any] = (frame.schema[name].metadata or {}).get("calipers", {})
     return found
 
 
 def named(name: str) -> Column:
-    """A column by its name, whatever is in it: nDCG@10 and P_5.x are no paths."""
+    """Return a column by its name. Quotes keep Spark from reading nDCG@10 or P_5.x as a path."""
     F = sql("functions")
 
     return F.col("`" + name.replace("`", "``") + "`")
@@ -142,7 +142,7 @@ def _number(frame: Frame, name: str, what: str, file: str) -> Column:
 
 
 def _present(column: Column, name: str, file: str) -> Column:
-    """The start of a case distinction that refuses rows without a value."""
+    """Return the start of a case distinction that refuses rows without a value."""
     F = sql("functions")
 
     return F.when(column.isNull(), F.raise_error(F.lit(f"{MARK}: {file}: column '{name}': a row has no value")))

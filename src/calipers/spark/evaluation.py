@@ -1,4 +1,4 @@
-"""From DataFrames of judgments and runs to a DataFrame of scores: one exchange, one sort, one pass through Python.
+"""Evaluation of DataFrames of judgments and runs. It takes one exchange, one sort and one pass through Python.
 
 judgments ─┐ (system -1)
            ├─ union ─ exchange by query ─ sort by system, query ─ mapInArrow ─ scores
@@ -32,7 +32,7 @@ from calipers.spark.worker import JUDGMENTS, DegeneratePools, Task
 LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
 MOST_BROADCAST = 1_000_000  # judged queries that are sent to every executor, to drop the rows of all others early
 DEEPEST_CUT = 100  # a cut below this rank drops too little of the usual thousand to pay for itself
-NEVER_LESS = 10  # ranks that are kept whatever the measures read: the share of judged documents is counted in them
+NEVER_LESS = 10  # ranks that are always kept, because the share of judged documents in them is counted
 ABOUT = "struct<read:int,tied:int,judged_at_10:int,reasons:array<tinyint>>"
 
 
@@ -114,7 +114,7 @@ def evaluate(
 
 
 class _Defaults(Record):
-    """What a convention, and the population that was asked for, say of parameters that a measure leaves open."""
+    """Defaults of a convention and of the requested population for parameters that a measure leaves open."""
 
     rules: Convention
     population: str | None
@@ -124,11 +124,11 @@ class _Defaults(Record):
         return said if self.population is None else {**said, "population": self.population}
 
 
-# -- what is known beforehand ------------------------------------------------------------------------
+# -- facts about the judgments ------------------------------------------------------------------------
 
 
 class _Facts(Record):
-    """Of the judgments: how many queries, about, and the largest grade."""
+    """Approximate number of judged queries, and the largest grade."""
 
     queries: int
     largest_grade: float
@@ -145,13 +145,13 @@ class _Facts(Record):
         return cls(int(found[1]), max(float(found[2]), 0.0))
 
     def as_pool(self, rules: Convention, by_subtopic: bool) -> Any:
-        """As measures ask a pool for what they take from the judgments."""
+        """Return an object that measures can bind to in place of a pool."""
         largest = float(int(self.largest_grade)) if rules.whole_grades else self.largest_grade
         return _Facts(self.queries, largest, "subtopics" if by_subtopic else "grades")
 
 
 def largest_pool(judgments: Frame, columns: Mapping[str, str] | None = None) -> int:
-    """How many documents are judged for the query that has the most."""
+    """Return the number of judged documents of the query that has the most."""
     F = sql("functions")
 
     with translated():
@@ -245,7 +245,7 @@ def _watched(rows: Frame, observed: Mapping[str, Any] | None, name: str) -> Fram
 
 
 def _cut(measures: Iterable[Measure], depth: int | None, condensed: bool, wanted: bool | None) -> int | None:
-    """The rank down to which lists are needed, where rows below it are to be dropped."""
+    """Return the rank below which rows can be dropped, or None to keep all rows."""
     if wanted is False:
         return None
     read = None if condensed else deepest(measure.form for measure in measures)
@@ -257,7 +257,7 @@ def _cut(measures: Iterable[Measure], depth: int | None, condensed: bool, wanted
 
 
 def _precut(rows: Frame, cut: int, precision: Precision) -> Frame:
-    """Without the rows whose tie starts below the cut. Spark drops most of them before the exchange."""
+    """Drop rows whose tie starts below the cut. Spark drops most of them before the exchange."""
     Window = sql().Window
     F = sql("functions")
 
@@ -267,7 +267,7 @@ def _precut(rows: Frame, cut: int, precision: Precision) -> Frame:
 
 
 def _exchanged(judged: Frame, rows: Frame, buckets: int, partitions: int | None) -> Frame:
-    """All that belongs to a query in one partition, sorted by system and query, the judgments first."""
+    """Bring all rows of a query to one partition, sorted by system and query, with the judgments first."""
     F = sql("functions")
 
     kept = [name for name in ("query", "document", "value") if name in rows.columns]
@@ -298,7 +298,7 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure], ambiguous: Ma
         schema.add(name, T.DoubleType())
     schema.add("about", T.DataType.fromDDL(ABOUT))
     scores = map_in_arrow(rows, task, schema)
-    # Which lists have ties, and how many documents, is not known here: what may be drawn is said to be.
+    # Ties and lengths of lists are not known here, so every measure that may be sampled is reported as sampled.
     drawn = list(may_sample(bound.values(), ties=task.options.ties == "average"))
     said = {
         "systems": list(task.systems),

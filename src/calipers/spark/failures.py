@@ -1,4 +1,4 @@
-"""Spark's failures as ours: one line from the pages that come back from an executor."""
+"""Errors of Spark as errors of Calipers: one line instead of the pages that an executor returns."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _KILLED = ("Python worker exited unexpectedly", "java.lang.OutOfMemoryError", "E
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Around everything that makes Spark work."""
+    """Turn errors of Spark into errors of Calipers. It surrounds every call that starts a job."""
     try:
         yield
     except CalipersError:
         raise
-    except Exception as error:  # Spark has many, from Java and from Python
+    except Exception as error:  # Spark raises many kinds, from Java and from Python
         raise _as_ours(error) from None
 
 
@@ -38,8 +38,8 @@ def _as_ours(error: Exception) -> Exception:
         )
     if any(sign in text for sign in _KILLED):
         return CalipersError(
-            "an executor of Spark died, most likely for want of memory: give it more (spark.executor.memory, "
-            f"spark.executor.memoryOverhead) or use more partitions; it said: {_reason(text)}"
+            "an executor of Spark died, most likely because it ran out of memory. Give it more (spark.executor.memory, "
+            f"spark.executor.memoryOverhead) or use more partitions. Its message: {_reason(text)}"
         )
     if type(error).__module__.startswith(("pyspark", "py4j")):
         return CalipersError(f"Spark failed: {_reason(text)}")
@@ -47,7 +47,7 @@ def _as_ours(error: Exception) -> Exception:
 
 
 def _reason(text: str) -> str:
-    """The first line, or, of a traceback from a worker, the last, which says what happened."""
+    """Return the first line of a message, or the last line of a traceback from a worker."""
     lines = [line.strip() for line in text.partition("JVM stacktrace")[0].strip().splitlines() if line.strip()]
     if any(line.startswith("Traceback") for line in lines):
         ours = [line for line in lines if not line.startswith(("at ", "SQLSTATE", "^"))]

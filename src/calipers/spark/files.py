@@ -1,8 +1,8 @@
-"""Files as DataFrames: TREC's text by the scanner that reads it everywhere else, and Parquet by Spark.
+"""Files as DataFrames. Our own scanner reads TREC text, and Spark reads Parquet.
 
-Files that workers can open are cut into splits, and read and parsed by the workers themselves, whatever they are packed
-with. At addresses such as hdfs:// and s3a://, Spark reads the lines, and workers parse batches of them. Either way a
-line means what it means elsewhere, and is refused in the same words.
+Workers open files themselves, in splits, with any compression that Calipers reads. At URLs such as hdfs:// and s3a://,
+Spark reads the lines, and workers parse batches of them. In both cases a line has the same meaning, and gives the same
+error messages, as without Spark.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ class _Tagged(Record):
 
 
 def _lines(session: Any, paths: Sequence[str], ordered: bool = False) -> Frame:
-    """text (a line with its end), file (its place among the paths); ordered: where it stood, by block and line."""
+    """Return the columns text (a line with its end) and file (its index among the paths).
+
+    ordered: add the columns block and line, which give the order of lines in a file.
+    """
     F = sql("functions")
 
     # Numbers of lines grow within a block of a file; a file's blocks may be read by anyone, in any order.
@@ -217,7 +220,7 @@ def _blocks(path: str, start: int, stop: int) -> Iterator[bytes | memoryview]:
 
 
 def _lines_before(path: str, start: int) -> int:
-    """For an error's sake: how many lines there are before a split."""
+    """Return the number of lines before a split, for error messages."""
     if not start:
         return 0
     with open(path, "rb") as file:
@@ -247,7 +250,7 @@ def _as_batch(columns: Columns, kind: str, system: str, where: Mapping[str, Any]
 
 
 def _content(column: Any) -> Any:
-    """The bytes of all lines: as they lie one after another in Arrow's memory."""
+    """Return the bytes of all lines, which are contiguous in Arrow's memory."""
     return ids(column, "text").data
 
 
@@ -265,7 +268,7 @@ def _array(column: Ids, kind: Any) -> Any:
 
 
 def _first_tag(session: Any, path: str) -> str:
-    """The last field of a run's first line."""
+    """Return the last field of the first line of a run."""
     if "://" not in path:
         from calipers.collection.formats import first_line
 
@@ -281,7 +284,7 @@ def _first_tag(session: Any, path: str) -> str:
 
 
 def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
-    """All files as one DataFrame; ordered: with the row's number in its file."""
+    """Return all files as one DataFrame. ordered: add the number of each row in its file."""
     from functools import reduce
 
     F = sql("functions")
@@ -303,11 +306,11 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
     return parts[0] if len(parts) == 1 else reduce(lambda one, other: one.unionByName(other), parts)
 
 
-# -- what a file is ----------------------------------------------------------------------------------
+# -- formats of files ----------------------------------------------------------------------------------
 
 
 def format_of(path: str, role: str) -> str:
-    """`qrels` or `run` for text, or `parquet`; anything else is refused by name."""
+    """Return the format of a file: `qrels` or `run` for text, or `parquet`. Other formats are refused."""
     from pathlib import Path
 
     expected = "qrels" if role == "judgments" else "run"

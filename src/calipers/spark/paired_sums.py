@@ -1,11 +1,11 @@
-"""What a paired test needs of two systems, small enough to be added up over the parts of the queries.
+"""Sums that a paired test of two systems needs. They can be added up over parts of the queries.
 
-Of the differences d of a pair: how many, their sum, the sum of |d|, the root of the sum M of squares about the mean,
-the smallest and the largest. Parts are put together by
+For the differences d of a pair we keep their number, their sum, the sum of |d|, the root of the sum M of squares about
+the mean, the smallest and the largest d. Parts are joined by
 
     M = M_a + M_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b)
 
-which loses no digits, as the difference of two large sums of squares would; roots do not overflow where M would.
+which loses no digits, unlike the difference of two large sums of squares. Roots do not overflow where M would.
 
 Chan, Golub & LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
 """
@@ -23,23 +23,24 @@ from calipers.stats.differences import NOISE, Differences, differences_of, root_
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The sums of some differences: one entry per pair of systems."""
+    """Sums of differences, with one entry per pair of systems."""
 
     n: Floats
     total: Floats
     absolute: Floats
-    root: Floats  # of the sum of squares about the mean
+    root: Floats  # root of the sum of squares about the mean
     smallest: Floats
     largest: Floats
 
     @classmethod
     def none(cls, pairs: int) -> Sums:
+        """Return the sums of no differences."""
         zero = np.zeros(pairs)
         return cls(zero, zero, zero, zero, np.full(pairs, np.inf), np.full(pairs, -np.inf))
 
     @classmethod
     def of(cls, scores: Floats, a: Ints, b: Ints) -> Sums:
-        """Of an array of system x query, NaN where a score is undefined.
+        """Return the sums of an array of system x query. Undefined scores are NaN.
 
         >>> sums = Sums.of(np.array([[0.5, 0.25, np.nan], [0.25, 0.5, 1.0]]), np.array([0]), np.array([1]))
         >>> sums.n, sums.total, sums.root ** 2
@@ -49,7 +50,7 @@ class Sums:
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
 
     def __add__(self, other: Sums) -> Sums:
-        """The sums over the queries of both."""
+        """Return the sums over the queries of both."""
         n = self.n + other.n
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = other.total / other.n - self.total / self.n

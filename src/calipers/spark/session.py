@@ -1,4 +1,4 @@
-"""A Spark session, what a user should know where there is none, and calls of PySpark without needless warnings."""
+"""Spark sessions, checks for Java, and calls of PySpark without needless warnings."""
 
 from __future__ import annotations
 
@@ -17,35 +17,36 @@ from calipers.extras import load
 from calipers.network import check_online
 
 NO_JAVA = (
-    "Spark needs a Java runtime (17 or later), and there is none: install one, as openjdk-17-jre-headless of Debian, "
-    "or set JAVA_HOME to where it is"
+    "Spark needs a Java runtime (17 or later), and none was found. Install one, for example openjdk-17-jre-headless on "
+    "Debian, or set JAVA_HOME to its folder"
 )
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """PySpark warns of the version of pandas wherever it could use it, though nothing here does."""
+    """Suppress warnings of PySpark about the version of pandas, which is not used here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         yield
 
 
 def map_in_arrow(frame: Any, function: Callable[[Any], Any], schema: Any) -> Any:
-    """`frame.mapInArrow`."""
+    """Call `frame.mapInArrow` without warnings."""
     with quietly():
         return frame.mapInArrow(function, schema)
 
 
 def sql(part: str = "") -> Any:
-    """The module pyspark.sql, or a part of it such as `functions`."""
+    """Return the module pyspark.sql, or a part of it such as `functions`."""
     return load(f"pyspark.sql.{part}".rstrip("."), extra="spark", what="DataFrames of Spark")
 
 
 def session(master: str | None = None, config: Mapping[str, str] | None = None, *, name: str = "calipers") -> Any:
-    """The session of this process, or a new one: on `master` ("local[2]", "spark://host:7077", "yarn"), or where
-    Spark's own settings say.
+    """Return the session of this process, or a new one.
 
-    A new session has no web page, a local one listens on the loopback only, and workers run this Python.
+    master: address of Spark ("local[2]", "spark://host:7077", "yarn"); by default the settings of Spark decide.
+
+    A new session has no web page. A local session listens on the loopback interface only. Workers run this Python.
     """
     if master is not None and not master.startswith("local"):
         check_online(f"Spark on {master}")

@@ -1,6 +1,6 @@
-"""Means, paired tests and discriminative power of scores that stay where they are.
+"""Means, paired tests and discriminative power of scores on Spark.
 
-What comes to the driver is a few numbers for each system, or each pair of systems, however many queries there are.
+The driver gets a few numbers per system or pair of systems. The scores of single queries stay on the cluster.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ NO_COMMON_QUERY = "no query in common: none of the runs answers a query of the j
 
 
 def measures_of(scores: Frame) -> list[str]:
-    """The columns that hold scores."""
+    """Return the columns that hold scores."""
     T = sql("types")
 
     found = [field.name for field in scores.schema if isinstance(field.dataType, T.DoubleType)]
     if not {"system", "query"} <= set(scores.columns) or not found:
         raise CalipersError(
-            "these are no scores: expected the columns system, query and one per measure, as spark.evaluate gives "
-            f"them; the columns are {', '.join(scores.columns)}"
+            "not a DataFrame of scores: expected the columns system, query and one per measure, as spark.evaluate "
+            f"returns them; the columns are {', '.join(scores.columns)}"
         )
     return found
 
 
 def means(scores: Frame) -> Frame:
-    """The mean of each system over the queries that count: a DataFrame of systems x measures.
+    """Return the mean of each system over the queries that count, as a DataFrame of systems x measures.
 
-    Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one, as in `Scores.mean`.
+    Counts are added up, and gm_map and gm_bpref have geometric means, as in `Scores.mean`.
     """
     return _means(scores, [about(scores, name).get("average") or "arithmetic" for name in measures_of(scores)])
 
 
 def _means(scores: Frame, averages: Sequence[str]) -> Frame:
-    """Correctly rounded, as everywhere: partitions hand over exact sums, which are rounded once at the end."""
+    """Return correctly rounded means. Partitions return exact sums, which are rounded once at the end."""
     T = sql("types")
 
     measures = measures_of(scores)
@@ -70,7 +70,7 @@ def _means(scores: Frame, averages: Sequence[str]) -> Frame:
 
 
 class _ExactSums(Record):
-    """Of each system in a partition: how many scores each measure has, and their exact sum."""
+    """Number of scores and exact sum, per system of a partition and per measure."""
 
     averages: tuple[str, ...]
 
@@ -193,7 +193,7 @@ def compare(
 def discriminative_power(
     scores: Frame, test: str = "t", alpha: float = 0.05, *, correction: str | None = None
 ) -> DiscriminativePower:
-    """The share of pairs of systems that differ significantly under each measure, its cutoffs taken together."""
+    """Return the share of pairs of systems that differ significantly, per measure. Cutoffs of a measure are joined."""
     from calipers.metaevaluation.families import families
     from calipers.metaevaluation.power import power_of
 
@@ -202,8 +202,9 @@ def discriminative_power(
 
 
 def collect(scores: Frame, *, warn: bool = True) -> Scores:
-    """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
-    text. warn: as in `calipers.evaluate`.
+    """Return all scores as `calipers.Scores` on the driver. Queries are sorted as text.
+
+    warn: as in `calipers.evaluate`.
     """
     from calipers.results.messages import RunSummary, missing_names, notes_about
     from calipers.results.scores import Coverage, Scores
@@ -247,11 +248,11 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
     )  # fmt: skip
 
 
-# -- pieces ------------------------------------------------------------------------------------------
+# -- helpers ------------------------------------------------------------------------------------------
 
 
 class _CollectedSums(Record):
-    """What came back: for each measure the sums of all pairs, the means of systems, and the number of queries."""
+    """Sums of all pairs per measure, means of systems, and the number of queries."""
 
     pairs: list[Sums]
     means: Floats
@@ -259,7 +260,7 @@ class _CollectedSums(Record):
 
 
 def systems_of(scores: Frame) -> list[str]:
-    """The systems, in the order in which they were asked for."""
+    """Return the systems in the order of the request."""
     noted = about(scores, "system").get("systems")
     if noted is not None:
         return [str(system) for system in noted]
@@ -268,7 +269,7 @@ def systems_of(scores: Frame) -> list[str]:
 
 
 def _named_only(scores: Frame) -> Scores:
-    """Scores without any, for what asks for names and definitions."""
+    """Return scores without values, for functions that read only names and definitions."""
     from calipers.measures.grammar import parse
     from calipers.results.scores import Scores
 
@@ -276,7 +277,7 @@ def _named_only(scores: Frame) -> Scores:
     known = [about(scores, name).get("measure") for name in measures]
     try:
         definitions = tuple(parse(str(name)) for name in known) if all(known) else ()
-    except CalipersError:  # a measure of the user's own, which its name does not define here
+    except CalipersError:  # the name of a user's own measure defines nothing here
         definitions = ()
     empty = np.zeros((len(measures), 0, 0))
     said = {key: value for key, value in about(scores, "system").items() if key not in ("systems", "ambiguous")}
@@ -287,7 +288,7 @@ def _named_only(scores: Frame) -> Scores:
 
 
 def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:
-    """The place of each value among the names, and how many different values there are."""
+    """Return the index of each value among the names, and the number of distinct values."""
     coded = column.combine_chunks().dictionary_encode()
     coded = coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded
     place = {name: i for i, name in enumerate(names)}
@@ -332,7 +333,7 @@ class _Partial(Record):
             yield _as_batch(totals)
 
     def _matrices(self, batches: Iterator[Any]) -> Iterator[Floats]:
-        """Scores as [measure, system, query], of whole queries."""
+        """Yield scores of whole queries as [measure, system, query]."""
         pa = arrow()
 
         waiting: list[Any] = []
@@ -396,7 +397,7 @@ def _as_batch(totals: Iterable[tuple[int, Sums]]) -> Any:
 
 
 def _run_lengths(column: Any) -> Ints:
-    """How many equal values follow one another, time and again."""
+    """Return the lengths of runs of equal values."""
     coded = column.combine_chunks().dictionary_encode()
     code = (coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded).indices.to_numpy()
     starts = np.append(0, np.flatnonzero(np.diff(code)) + 1)

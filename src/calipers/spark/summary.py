@@ -1,4 +1,4 @@
-"""What a table of means says, and what it has to say beside it, from three passes over the scores in Spark."""
+"""Means of systems and notes about them, from three passes over the scores on Spark."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ log = logging.getLogger("calipers.spark")
 
 
 class OfSystem(Record):
-    """One system: its means, over how many queries, their deviations, and what its lists were like."""
+    """Means of one system, the numbers of queries, the deviations, and facts about its lists."""
 
     name: str
     mean: tuple[float, ...]
     counted: tuple[int, ...]
     deviation: tuple[float, ...]
-    average: tuple[float, ...]  # of the scores, whatever their mean is called
+    average: tuple[float, ...]  # arithmetic means of the scores
     least: tuple[float, ...]
     most: tuple[float, ...]
     missing: int
@@ -38,20 +38,22 @@ class OfSystem(Record):
 
 
 class Summary(Record):
-    """All systems, and of each reason and kind of measure the queries that have it for some system."""
+    """Means of all systems, and the number of undefined queries by reason and kind of measure."""
 
     measures: list[str]
     systems: list[OfSystem]
     queries: int
-    undefined: Mapping[tuple[Reason, bool], int]  # by reason, and whether of plain measures
-    of_measure: Mapping[Reason, Mapping[str, int]]  # the same for single measures
-    heaviest: tuple[str, int, float]  # the query with the most rows, how many, and the mean
-    notes: tuple[str, ...]  # what to know of the runs: queries that they lack, ties, unjudged documents
+    undefined: Mapping[tuple[Reason, bool], int]  # by reason, and True for plain measures
+    of_measure: Mapping[Reason, Mapping[str, int]]  # by reason and measure
+    heaviest: tuple[str, int, float]  # the query with the most rows, its rows, and the mean
+    notes: tuple[str, ...]  # notes about missing queries, ties and unjudged documents
 
 
 def summarise(scores: Frame, *, warn: bool = True) -> Summary:
-    """The summary of scores; they are read three times, so `persist` them before. A query that is much larger than the
-    others is named in the log. warn: a CalipersWarning with the notes, as `calipers.evaluate` gives it.
+    """Return a summary of scores. The scores are read three times, so `persist` them before.
+
+    The log names a query that is much larger than the others. warn: give the notes as a CalipersWarning, as in
+    `calipers.evaluate`.
     """
     measures = measures_of(scores)
     plain = [not _is_normalised(scores, name) for name in measures]

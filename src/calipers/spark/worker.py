@@ -1,7 +1,6 @@
-"""What runs in the workers: Arrow batches of sorted rows through the same scanner and the same kernels as a file.
+"""Code that runs in the workers. Arrow batches of sorted rows pass through the scanner and the kernels for files.
 
-A partition holds some queries, and of each all it needs. Its rows come sorted by system and query, the judgments before
-all systems:
+A partition holds whole queries. Its rows are sorted by system and query, with the judgments before all systems:
 
     system  query  document  value
         -1  q3     d7        2.0          judgments: the grade
@@ -62,7 +61,7 @@ class Task(Record):
             yield from self._scored(bucket, streams)
 
     def _scored(self, bucket: int, streams: Iterable[tuple[int, Iterator[Piece]]]) -> Iterator[Batch]:
-        """The scores of the systems of one bucket on the queries of this partition."""
+        """Yield the scores of the systems of one bucket on the queries of this partition."""
         waiting = _Waiting(self, [s for s in range(len(self.systems)) if s % self.buckets == bucket])
         known = None
         for system, pieces in streams:
@@ -70,7 +69,7 @@ class Task(Record):
                 known = waiting.known = self.judgments(pieces)
                 rows = known.pool.size.astype(np.int64)
             elif known is None:
-                for _ in pieces:  # queries that nobody judged
+                for _ in pieces:  # queries without judgments
                     pass
             else:
                 found = self._retrieved(known, pieces)
@@ -81,12 +80,14 @@ class Task(Record):
             _tell_skew(known, rows)
 
     def judgments(self, pieces: Iterable[Piece]) -> Judgments:
-        """The judgments of this partition's queries, as the tool of the convention reads them."""
+        """Return the judgments of the queries of this partition, as the convention reads them."""
         columns = _together(pieces)
         try:
             known = self._grouped(columns)
         except CalipersError as error:
-            raise CalipersError(error.message, file="judgments") from None  # the line is one of this partition
+            raise CalipersError(
+                error.message, file="judgments"
+            ) from None  # the line number counts lines of this partition
         known = self.options.like.judgments(known)
         self.options.like.check(known, self.measures.values())
         return known
@@ -201,7 +202,7 @@ def _as_batch(
 
 
 def _nothing() -> Retrieved:
-    """What a system retrieves that has no row."""
+    """Return the lists of a system without rows."""
     none = np.zeros(0, np.int32)
     return Retrieved(
         query=none, length=none, tied=none, offsets=np.zeros(1, np.int64), document=none, score=np.zeros(0),
@@ -214,7 +215,7 @@ def _nothing() -> Retrieved:
 
 
 def _streams(batches: Iterable[Batch], longest: RowLimit) -> Iterator[tuple[int, int, Piece]]:
-    """(bucket, system, rows), in the order of the partition."""
+    """Yield (bucket, system, rows) in the order of the partition."""
     for batch in batches:
         if not len(batch):
             continue
@@ -309,7 +310,7 @@ class RowLimit:
 
 
 def _tell_skew(known: Judgments, rows: Ints) -> None:
-    """One line to the worker's log where one query has most of the rows of its partition."""
+    """Write to the worker's log if one query has most of the rows of its partition."""
     heaviest = int(rows.argmax())
     if len(rows) > 1 and rows[heaviest] >= SKEWED_FROM and rows[heaviest] > SKEWED * rows.sum():
         print(
@@ -324,8 +325,9 @@ def _tell_skew(known: Judgments, rows: Ints) -> None:
 
 
 class DegeneratePools(Record):
-    """Of each partition of judgments: how many queries, the largest pool, and for how many queries of each normalised
-    measure all rankings score the same.
+    """Counts per partition of judgments: queries, the largest pool, and degenerate queries per normalised measure.
+
+    A query is degenerate if all rankings have the same score.
     """
 
     task: Task
