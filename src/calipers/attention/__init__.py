@@ -1,1 +1,1 @@
-"""What attention documents and groups of them get from rankings."""
+"""Attention that rankings give to documents and to groups of documents."""

@@ -27,7 +27,7 @@ from calipers.results.tables import Table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposure(Result):
-    """Of each system and query; the group part is there where groups were given.
+    """Expected exposure per system and query. Groups are None if no groups were given.
 
     attention[s, q, g] is the share of attention that group g gets, wanted[q, g] the share that it should get;
     both are NaN where a query has nothing to share.
@@ -46,7 +46,7 @@ class Exposure(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of systems and queries."""
         return f"Exposure of {counted(len(self.systems), 'system')} on {counted(len(self.queries), 'query')}"
 
     @property
@@ -71,7 +71,7 @@ class Exposure(Result):
         return Table(("system", *columns), tuple(rows))
 
     def per_query(self) -> Table:
-        """The same, one row per system and query."""
+        """Return one row per system and query, with the columns of the means."""
         columns = self._columns()
         names = ((system, query) for system in self.systems for query in self.queries)
         rows = zip(names, *(values.ravel().tolist() for values in columns.values()), strict=True)
@@ -181,7 +181,7 @@ def exposure(
 
 
 def _systems(runs: Sequence[Run], stochastic: bool) -> dict[str, list[Run]]:
-    """The runs of each system: several where they are samples of one ranking."""
+    """Return the runs of each system. A system has several runs if they are samples of one ranking."""
     if not stochastic:
         return {name: [run] for run, (name, _) in zip(runs, distinct_names(runs), strict=True)}
     found: dict[str, list[Run]] = {}
@@ -200,7 +200,7 @@ def _notes_on_missing(known: Judgments, found: Mapping[str, Sequence[Retrieved]]
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Of one system: what is judged or retrieved, and the attention and the target of each of these documents."""
+    """Judged and retrieved documents of one system, with their attention and their target."""
 
     known: Judgments
     seen: Floats
@@ -210,7 +210,7 @@ class _Part:
         return self.known.pool.sum(TERMS[term](self.seen, self.target))
 
     def shares(self, groups: int) -> Floats:
-        """[query, group]: the share of each group in the attention."""
+        """Return the share of each group in the attention, [query, group]."""
         pool = self.known.pool
         return shares(self.seen, pool.query, groups_of(pool).of, pool.queries, groups)
 

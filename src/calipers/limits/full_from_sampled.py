@@ -56,7 +56,7 @@ class FullEstimates(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of measures and systems."""
         size = shape(measure=len(self.measures), system=len(self.systems))
         return f"Full scores estimated from sampled ranks: {size}"
 
@@ -76,7 +76,7 @@ class FullEstimates(Result):
 
     @property
     def summary(self) -> str:
-        """What the estimates can tell, in one sentence."""
+        """A sentence on what the estimates can tell."""
         return self.notes[-1]
 
 

@@ -1,4 +1,4 @@
-"""The bounds of measures: what the best, the worst and a random ranking of the same documents would get."""
+"""Bounds of measures: the scores of the best, the worst and a random ranking of the same documents."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Bounds(Result):
         }
 
     def _columns(self) -> dict[str, dict[str, Floats]]:
-        """What tables show of each measure: standard errors where something is sampled."""
+        """Return the columns of the tables by name. Standard errors are shown if something is sampled."""
         shown = {"ideal": self.ideal, "expected": self.expected, "expected_error": self.error}
         shown |= {"sd": self.sd, "sd_error": self.sd_error, "worst": self.worst}
         drawn = {f"{name.split()[0]}_error" for name in self.largest_errors}
@@ -86,7 +86,7 @@ class Bounds(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of measures and queries."""
         size = f"{counted(len(self.measures), 'measure')} x {counted(len(self.queries), 'query')}"
         return f"Bounds of {size}, population {self.population}"
 
@@ -102,7 +102,7 @@ class Bounds(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which bounds are not exact, and how far off they may be."""
+        """Sentences on bounds that are not exact, with their errors."""
         return tuple(exactness_notes(self.inexact, self.largest_errors))
 
     def tables(self) -> Tables:
@@ -110,7 +110,7 @@ class Bounds(Result):
         return Tables({"queries": self._queries, "means": self.means})
 
     def _queries(self) -> Table:
-        """One row per query and measure: query, measure, n, relevant, ideal, expected, sd, worst.
+        """Return one row per query and measure: query, measure, n, relevant, ideal, expected, sd, worst.
 
         Where some are sampled, expected_error and sd_error follow them: standard errors, 0 of what is exact.
         """
@@ -138,7 +138,7 @@ class Bounds(Result):
         return Table((("system", *columns) if several else columns), tuple(rows), about)
 
     def means(self) -> Table:
-        """The mean over the queries for which a measure is defined."""
+        """Return means over the queries for which a measure is defined."""
         shown = self._columns()
         rows: list[tuple[Cell, ...]] = []
         for m in self.measures:
@@ -166,7 +166,7 @@ def bounds(
     costs: Costs | None = None,
     document_groups: GroupsLike | None = None,
 ) -> Bounds:
-    """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
+    """Return the ideal, worst and expected score per query, and the standard deviation over random rankings.
 
     population: the documents that random rankings shuffle: `pool`, the judged documents of the query; `retrieved`, the
         documents that a run returned; `union`, the pool and the unjudged documents that a run ranks above judged ones;
@@ -303,10 +303,10 @@ def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:
 
 
 def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | None:
-    """The rows of a pool that rankings have to name for a form: the others are worth less, and only take ranks.
+    """Return True for the rows of a pool that can change the score of a form, or None if all rows are needed.
 
-    Most of what is judged is worth nothing, and the union of a pool with what each list retrieves is many pools. None:
-    all have to be named, as where rankings are drawn.
+    Rows that are left out have the smallest gain and only take ranks. Leaving them out saves much memory, because the
+    union of the pool with the documents of each list is a pool per list. All rows are needed if rankings are drawn.
     """
     how = form.exactness()
     closed = (
@@ -333,7 +333,10 @@ def _relevant(population: Population, name: str) -> Ints:
 def _exactness(
     form: Form, population: Population, error: Floats | None, sd: str, ideal: str
 ) -> dict[str, ComputationMethod]:
-    """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
+    """Return how each bound of a form was found.
+
+    error: the standard error of the expected score, or None if that is a published formula.
+    """
     how = form.exactness(population)
     expected = how.expected
     if error is None:
@@ -358,7 +361,7 @@ def _deviation_error(form: Form, population: Population, how: str) -> Floats:
 
 
 def _error_of_mean(errors: Floats) -> float:
-    """Of the mean over queries, whose rankings are drawn apart."""
+    """Return the standard error of the mean over queries, whose rankings are drawn independently."""
     defined = errors[~np.isnan(errors)]
     return float(np.sqrt((defined**2).sum()) / len(defined)) if len(defined) else math.nan
 
@@ -369,7 +372,7 @@ def _mean(values: Floats) -> float:
 
 
 def depth_for_residual(p: float, residual: float) -> int:
-    """How deep to judge so that RBP's residual is at most this much: the smallest d with p^d <= residual.
+    """Return the depth of judging for which the residual of RBP is small enough: the smallest d with p^d <= residual.
 
     >>> depth_for_residual(0.8, 0.01)
     21

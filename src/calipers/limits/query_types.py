@@ -27,7 +27,7 @@ from calipers.results.tables import Table
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where the types begin, all as shares of the ideal score."""
+    """Thresholds between the types of queries, all as shares of the ideal score."""
 
     uninformative: float = 0.1  # a difference of at most this
     ideal: float = 0.5  # a difference of at least this
@@ -49,15 +49,15 @@ class QueryTypes(Result):
         return self.actual - self.expected
 
     def counts(self) -> dict[str, int]:
-        """How many queries have each type; hard and easy ones are uninformative too."""
+        """Return the number of queries per type. Hard and easy queries are uninformative, too."""
         return {t: self.types.count(t) for t in ("ideal", "informative", "uninformative", "hard", "easy", "undefined")}
 
     def smallest(self, count: int, absolute: bool = False) -> tuple[str, ...]:
-        """The uninformative set of a size: the queries with the smallest difference, signed or absolute."""
+        """Return the queries with the smallest difference, signed or absolute: the papers' uninformative set."""
         return self._first(count, np.abs(self.difference) if absolute else self.difference)
 
     def largest(self, count: int, absolute: bool = False) -> tuple[str, ...]:
-        """The ideal set of a size: the queries with the largest difference."""
+        """Return the queries with the largest difference: the papers' ideal set."""
         return self._first(count, -np.abs(self.difference) if absolute else -self.difference)
 
     def _first(self, count: int, key: Floats) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ class QueryTypes(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with the number of queries."""
         return f"Types of {counted(len(self.queries), 'query')}"
 
     @property
@@ -109,7 +109,7 @@ def queries(
 
 
 def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = None) -> QueryTypes:
-    """The type of each query, from the scores of systems and the bounds of the same measures.
+    """Return the type of each query, from the scores of systems and the bounds of the same measures.
 
     For each query, A/U and E/U are averaged over the measures (mostly one measure at several cutoffs) and A/U
     over the systems.

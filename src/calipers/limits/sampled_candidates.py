@@ -36,7 +36,7 @@ MISSING: tuple[Missing, ...] = get_args(Missing)
 
 @dataclass(frozen=True)
 class Sampling:
-    """How irrelevant items are drawn, and how draws are simulated."""
+    """Settings for drawing irrelevant items, and for simulating draws."""
 
     negatives: tuple[int, ...]
     items: int
@@ -47,7 +47,7 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledScores(Result):
-    """Expected scores with sampled irrelevant items, beside the scores of the full rankings.
+    """Expected scores with sampled irrelevant items, next to the scores of the full rankings.
 
     `full` is [measure, system, query]; `expected` and `variance` are [measure, number of negatives, system, query].
     The variance is over draws of the sampled items. `random` is [measure, number of negatives, query]: the expected
@@ -78,7 +78,7 @@ class SampledScores(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of measures, systems and queries."""
         size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
         return f"Expected scores with sampled irrelevant items: {size}"
 
@@ -146,7 +146,7 @@ class SampledScores(Result):
 
     @property
     def summary(self) -> str:
-        """How many pairs of systems change their order, in one sentence."""
+        """A sentence on the number of pairs of systems that change their order."""
         if len(self.systems) < 2:
             return f"Expected scores with {_listed(self.negatives)} sampled irrelevant items per query."
         rows = self.pairs().rows
@@ -341,7 +341,7 @@ def _moments(terms: RankTerms, ranks: SampledRanks, negatives: int, replacement:
 
 
 def _random(measure: Measure, ranks: SampledRanks, negatives: int) -> Floats:
-    """Return the expected score of a random ranking of the relevant items and so many others, per query."""
+    """Return the expected score of a random ranking of the relevant items and `negatives` other items, per query."""
     pool = ranks.ranking.pool
     population = Population(
         pool, np.arange(pool.queries), pool.size + negatives, pool.offsets, np.arange(len(pool.grade))

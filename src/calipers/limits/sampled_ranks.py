@@ -80,11 +80,11 @@ class SampledRanks:
         )
 
     def among(self, negatives: int) -> Lists:
-        """Return the rankings of relevant items, as parts of rankings with so many sampled items."""
+        """Return the rankings of relevant items, as parts of rankings with this number of sampled items."""
         return replace(self.ranking, length=self.relevant + negatives, memo={})
 
     def sampled(self, negatives: int, rank: Ints, order: Ints | None = None) -> Lists:
-        """Return rankings with so many sampled items, in which the rows have these ranks."""
+        """Return rankings with `negatives` sampled items, in which the rows have these ranks."""
         document = self.ranking.document if order is None else self.ranking.document[order]
         return replace(
             self.ranking,
@@ -125,7 +125,7 @@ class SampledRanks:
     def _moments(
         self, weight: Weights, negatives: int, replacement: bool, row: Ints, inside: Ints
     ) -> tuple[Floats, Floats]:
-        """Return the two means for rows with so many items of their tie above them."""
+        """Return the two means for rows with `inside` items of their tie above them."""
         place, above = self.place[row], self.above[row] + inside
         table = np.zeros(int(place.max(initial=0)) + negatives + 1)
         known = weight.of_ranks(len(table) - 1)
@@ -225,7 +225,7 @@ class SampledRanks:
 
 
 def _chance_in_tie(inside: Ints, within: Ints, turn: Ints, tied: Ints) -> Floats:
-    """Return, up to a factor, the chance that so many of a tie's irrelevant items stand above one of its relevant ones.
+    """Return a multiple of the probability that `inside` irrelevant items of a tie stand above a relevant one.
 
     Pr(g) is proportional to C(g + i - 1, i - 1) C(n - g + p - i, p - i)   for the i-th of p relevant items
     """

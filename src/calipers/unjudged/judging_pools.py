@@ -1,9 +1,9 @@
-"""Which documents to judge: pools of the first documents of some runs, in the order in which they are worth judging.
+"""Pools: documents to judge, the most valuable first.
 
-    depth        what any system ranks among the first k, best ranks first
-    rbp          by the weight of the ranks that a document has, summed over the systems
+    depth        documents that any system ranks among the first k, best ranks first
+    rbp          by the RBP weight of the document's ranks, summed over the systems
     interleaved  the first document of each system in turn, then the second of each, ...
-    next         what decides most between systems whose order is open (see `next_best`)
+    next         documents that decide most between systems whose order is open (see `next_to_judge`)
 
 Spärck Jones & van Rijsbergen, Report on the need for and provision of an ideal information retrieval test collection,
 Cambridge 1975 (pools). Moffat, Webber & Zobel, Strategic system comparisons via targeted relevance judgments,
@@ -47,7 +47,7 @@ METHODS: tuple[PoolMethod, ...] = get_args(PoolMethod)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgingPool(Result):
-    """Documents to judge, what is worth most first.
+    """Documents to judge, the most valuable first.
 
     >>> import calipers as cal
     >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"b": 3, "d": 2, "a": 1}}}
@@ -76,7 +76,7 @@ class JudgingPool(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with the number of documents."""
         return f"{counted(len(self), 'document')} to judge, method {self.method}"
 
     @property

@@ -1,11 +1,11 @@
-"""How fast judging settles the order of systems: known judgments are hidden and given back one after the other.
+"""Simulation of judging: known judgments are hidden and given back one after the other.
 
-Documents that the judgments lack count as not relevant from the start. Of each way to judge it shows, after so many
-judgments, the share of pairs that are decided and Kendall's tau with the order under all judgments.
+Documents without a judgment count as not relevant from the start. For each way to judge, and after different numbers of
+judgments, the result has the share of decided pairs and Kendall's tau with the order under all judgments.
 
-    next   the batch that decides most between open pairs, worked out again after each (see `next_best`)
+    next   the batch that decides most between open pairs, computed again after each batch (see `next_to_judge`)
     depth  the first document of every system, then the second, ... (pooling)
-    mtf    move to front: of each query, the system that found relevant documents lately goes on
+    mtf    move to front: per query, the system that found relevant documents most recently goes on
 
 Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGIR 1998 (move-to-front pooling).
 """
@@ -42,7 +42,7 @@ WAYS: tuple[Way, ...] = get_args(Way)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgingSimulation(Result):
-    """How much is decided after so many judgments."""
+    """Shares of decided pairs, and tau, after different numbers of judgments."""
 
     measure: str
     documents: int  # that could be judged
@@ -50,7 +50,7 @@ class JudgingSimulation(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with the number of documents."""
         return f"Simulated judging of {counted(self.documents, 'document')}, {self.measure}"
 
     @property
@@ -73,11 +73,11 @@ class JudgingSimulation(Result):
         return Tables({"judgments": self._judgments})
 
     def _judgments(self) -> Table:
-        """One row per method and number of judgments: method, judged, decided, tau."""
+        """Return one row per method and number of judgments: method, judged, decided, tau."""
         return Table(("method", "judged", "decided", "tau"), self.rows, {"measure": self.measure})
 
     def needed(self, tau: float = 0.9) -> dict[str, int | None]:
-        """Of each method: the judgments after which tau is reached and not lost again; None where it never is."""
+        """Return, per method, the number of judgments after which tau is reached and kept, or None if it never is."""
         found: dict[str, int | None] = {}
         for method in dict.fromkeys(row[0] for row in self.rows):
             mine = [row for row in self.rows if row[0] == method]
@@ -180,7 +180,7 @@ class _World:
         return OpenScores(self.name, self.definition, hidden, self.grades, 0, self.options)
 
     def state(self, shown: NDArray[np.bool_]) -> tuple[float, float]:
-        """The share of pairs that are decided, and tau with the order under all judgments."""
+        """Return the share of decided pairs, and tau with the order under all judgments."""
         found, pairs = self._at(shown)
         return float(pairs.decided.mean()), kendall_b(self.truth, found.score.mean(axis=1))
 
@@ -193,7 +193,7 @@ class _World:
         return self._last[1:]
 
     def best(self, shown: NDArray[np.bool_], count: int) -> Ints:
-        """The documents to judge next: what decides most, then by rank."""
+        """Return the documents to judge next: first those that decide most, then by rank."""
         found, pairs = self._at(shown)
         lists = found.lists
         open_pairs = np.zeros((len(lists.systems),) * 2, bool)
@@ -207,7 +207,7 @@ class _World:
 
 
 def _depth_order(world: _World) -> Ints:
-    """Judged documents by the best rank that any system gives them."""
+    """Return the judged documents, ordered by the best rank that any system gives them."""
     lists = world.lists
     assert lists.docid_rank is not None
     best = np.full(len(world.found), np.iinfo(np.int64).max)
@@ -216,8 +216,10 @@ def _depth_order(world: _World) -> Ints:
 
 
 def _move_to_front(world: _World) -> Ints:
-    """One judgment per query in turn; of a query, the system of highest priority goes on down its list, and one that
-    meets a document that is not relevant loses priority.
+    """Return the documents in the order of move-to-front pooling.
+
+    Queries take turns, one judgment each. Per query, the system with the highest priority goes on down its list. A
+    system that meets a document that is not relevant loses priority.
     """
     lists, (systems, queries) = world.lists, world.opened.shape
     relevant = (lists.pool.grade >= 1).tolist()

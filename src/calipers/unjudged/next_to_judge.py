@@ -1,4 +1,4 @@
-"""What to judge next: the documents whose grades decide most between systems whose order is open.
+"""Documents to judge next: those whose grades decide most between systems whose order is open.
 
 An unjudged document d can move the difference of systems A and B by up to
 
@@ -83,7 +83,7 @@ def weighted_sum_of(name: str, measure: Measure) -> Linear:
 
 
 def unit_weights(found: OpenScores) -> Floats:
-    """Return, for each unjudged document in each list, by how much its grade can move the score."""
+    """Return, for each unjudged document in each list, how far its grade can move the score."""
     of, divisor = weighted_sum_of(found.name, found.measure), numerator_and_denominator(found.measure.form)[1]
     block = found.lists.unknown(found.grades)
     extreme_grades(of, block, True)  # refuses what has no range
@@ -101,7 +101,7 @@ def unit_weights(found: OpenScores) -> Floats:
 def values_of(
     found: OpenScores, rows: Ints, code: Ints, one: Ints, open_pairs: NDArray[np.bool_], wanted: int
 ) -> Floats:
-    """Return, for each document, by how much judging it can narrow the ranges of open pairs, averaged over queries.
+    """Return, for each document, how far judging it can narrow the ranges of open pairs, averaged over queries.
 
     rows, code, one: unjudged documents of lists, and which are the same. Where there are many documents, only as many
     are worked out as may be among the `wanted` best; the others count 0.

@@ -53,7 +53,7 @@ class UnjudgedRanks:
         return cls(offsets, *_tie_of(lists.all_ties, of, place), place)
 
     def top(self, rank: int, more: int) -> UnjudgedRanks:
-        """Return the documents whose tie begins at this rank or above, and at most so many more of each list."""
+        """Return the documents whose tie begins at this rank or above, and up to `more` further ones per list."""
         inside = np.diff(np.searchsorted(np.flatnonzero(self.first <= rank), self.offsets))
         kept = np.minimum(np.diff(self.offsets), inside + more)
         row = spread(self.offsets[:-1], kept)
@@ -189,7 +189,7 @@ class OpenLists:
         return code.reshape(-1), rows[one]
 
     def shared(self, query: int, systems: Ints) -> Ints:
-        """[system, system]: the number of unjudged documents of a query that both retrieve."""
+        """Return the number of unjudged documents of a query that two systems both retrieve, [system, system]."""
         lists = systems * self.shape[1] + query
         size = self.count.ravel()[lists]
         document = self.document[spread(self.ranks.offsets[lists], size)]

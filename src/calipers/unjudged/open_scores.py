@@ -73,7 +73,7 @@ class OpenScores:
 
     @property
     def exactness(self) -> str:
-        """How the ranges were found."""
+        """The way in which the ranges were found: exact or enumerated."""
         return _least_exact(part.exactness for part in self._ranges)
 
     @cached_property

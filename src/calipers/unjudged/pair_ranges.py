@@ -1,11 +1,11 @@
-"""Between which values the difference of two systems lies, whatever the missing judgments say.
+"""Ranges of the difference of two systems over all possible grades of unjudged documents.
 
     linear        difference = sum over documents of c_d * worth_d, c_d = w_A(d) - w_B(d): each document by itself
     over ideal    difference = (base + sum of c_d * worth_d) / ideal: Dinkelbach's method on c, as for one system
     sums of precisions over what is relevant     [best A - worst B] with the same number of relevant documents: outer
     all others    [low A - high B, high A - low B]: outer
 
-An outer range is valid but may be wider than need be. A pair's range varies the unjudged documents of both lists.
+An outer range is valid but may be wider than necessary. A pair's range varies the unjudged documents of both lists.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class PairRanges(Result):
 
     @cached_property
     def decided(self) -> NDArray[np.bool_]:
-        """Whether no judgment can change which system of a pair is better."""
+        """True for each pair of which no judgment can change the order."""
         return excludes_0(*self.means[1:])
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of pairs and queries."""
         size = f"{counted(len(self.a), 'pair')}, {counted(len(self.queries), 'query')}"
         return f"Ranges of differences in {self.measure}: {size}"
 
@@ -92,7 +92,7 @@ class PairRanges(Result):
         return Tables({"pairs": self._pairs, "queries": self.per_query})
 
     def _pairs(self) -> Table:
-        """One row per pair: system_a, system_b, difference, low, high, verdict, exactness."""
+        """Return one row per pair: system_a, system_b, difference, low, high, verdict, exactness."""
         difference, low, high = (each.tolist() for each in self.means)
         verdict = verdicts(self.decided)
         rows = tuple(
@@ -103,7 +103,7 @@ class PairRanges(Result):
         return Table(columns, rows)
 
     def per_query(self) -> Table:
-        """One row per pair and query: system_a, system_b, query, difference, low, high, verdict, exactness."""
+        """Return one row per pair and query, with the columns of the pairs and the query."""
         decided = excludes_0(self.low, self.high)
         rows = tuple(
             (
@@ -123,7 +123,7 @@ class PairRanges(Result):
         return Table(columns, rows)
 
     def beats(self) -> NDArray[np.bool_]:
-        """[system, system]: whether the first is better whatever the missing judgments say. A partial order."""
+        """Return True where the first system is better under all gradings, [system, system]: a partial order."""
         _, low, high = self.means
         found = np.zeros((len(self.systems), len(self.systems)), bool)
         above, below = self.decided & (low > 0), self.decided & (high < 0)
@@ -143,7 +143,9 @@ def verdicts(decided: NDArray[np.bool_]) -> list[str]:
 def could_turn(
     pairs: PairRanges, scores: Scores, test: str = "t", correction: str = "holm", alpha: float = 0.05
 ) -> tuple[int, int]:
-    """How many pairs differ significantly with unjudged documents as 0, and how many of these are open."""
+    """Return the number of pairs that differ significantly with unjudged documents as 0, and the number of open ones
+    among them.
+    """
     compared = compare(scores, test=test, correction=correction, alpha=alpha, warn=False)
     significant = np.asarray(compared.significant[0])
     systems = len(pairs.systems)
@@ -176,7 +178,7 @@ def pair_ranges(found: OpenScores, progress: Callable[[int], None] | None = None
 
 
 def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None:
-    """The linear form, and what it is divided by where judging changes that."""
+    """Return the linear form, and its divisor if judging changes the divisor. Return None for other forms."""
     linear, divisor = weighted_sum(form), numerator_and_denominator(form)[1]
     if linear is None or divisor is None:
         return None if linear is None else (linear, None)
@@ -189,11 +191,11 @@ def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None
     return linear, growth
 
 
-# -- how many unjudged documents two lists have together --------------------------------------------------
+# -- unjudged documents that two lists have in total --------------------------------------------------
 
 
 class _Unions:
-    """For pairs of lists of a query: how many unjudged documents they have together."""
+    """Numbers of unjudged documents in the union of two lists of a query."""
 
     def __init__(self, found: OpenScores) -> None:
         self._lists = found.lists
@@ -214,7 +216,7 @@ class _Unions:
         return self._count[a, query] + self._count[b, query] - shared
 
     def _shared(self, query: int, systems: Ints) -> Ints:
-        """[system, system] of these: unjudged documents of a query that both have."""
+        """Return the number of unjudged documents of a query that two of these systems share, [system, system]."""
         key = query, systems.tobytes()
         if key not in self._known:
             self._known[key] = self._lists.shared(query, systems)
@@ -225,11 +227,11 @@ class _Unions:
 
 
 class _Divisors(NamedTuple):
-    """What the differences of some pairs are divided by."""
+    """Divisors of the differences of some pairs."""
 
-    documents: Ints  # of each pair: how many may be raised
-    under: Floats  # of each pair: what does not depend on the grading
-    grown: Floats  # [step, kind of pair, m]: what m documents that are raised add to it
+    documents: Ints  # per pair, the number of documents whose grade may rise
+    under: Floats  # per pair, the part that does not depend on the grading
+    grown: Floats  # [step, kind of pair, m]: the part that m documents with a higher grade add
     which: Ints  # the kind of each pair
 
 
@@ -284,11 +286,11 @@ class _Linear:
 
     @property
     def _extra(self) -> int:
-        """Columns of a problem beside those of its documents."""
+        """Number of columns of a problem in addition to those of its documents."""
         return 1 if self.growth is None else (self.growth.most or 0) + 2
 
     def _dense(self, q: int) -> Floats:
-        """[system, document of the query]: weights; one more document, of which nobody has any."""
+        """Return weights, [system, document of the query]. The last column is a document that no system retrieves."""
         systems, queries = self.shape
         dense = np.zeros((systems, int(self.first_code[q + 1] - self.first_code[q]) + 1))
         for s in range(systems):
@@ -297,7 +299,7 @@ class _Linear:
         return dense
 
     def _of_query(self, q: int, a: Ints, b: Ints, dense: Floats) -> tuple[Floats, Floats, int]:
-        """The ends of some pairs."""
+        """Return the low ends, the high ends and the number of rounds for some pairs of one query."""
         base = self.base[a, q] - self.base[b, q]
         difference = self._differences(q, a, b, dense)
         if self.growth is None:
@@ -310,7 +312,7 @@ class _Linear:
         nonzero = (difference != 0).sum(axis=1)
         most, falling = self.growth.most, getattr(self.growth.curve, "falling", True)
         union = self.unions.at_least(a, b, query)
-        # More documents that both lists rank too low to count change nothing, beyond so many.
+        # Documents that both lists rank too low to count change nothing once there are `most` of them.
         few = union + self.found.unseen - nonzero < most if most is not None and falling else np.ones(len(a), bool)
         if few.any():
             union[few] = self.unions.of(a[few], b[few], query[few])
@@ -322,7 +324,7 @@ class _Linear:
         return 0.0 - low, high, max(took, also)
 
     def _differences(self, q: int, a: Ints, b: Ints, dense: Floats) -> Floats:
-        """[pair, document of either list]: w_A - w_B, padded with 0; a document of both counts once."""
+        """Return w_A - w_B, [pair, document of either list], padded with 0. A document of both lists counts once."""
         systems, place = np.unique(np.concatenate([a, b]), return_inverse=True)
         document, weight = self._padded(systems * self.shape[1] + q, int(self.first_code[q]), dense.shape[1] - 1)
         place_a, place_b = place[: len(a)], place[len(a) :]
@@ -332,7 +334,7 @@ class _Linear:
         return np.hstack([in_a, in_b_only])
 
     def _padded(self, lists: Ints, first: int, nobody: int) -> tuple[Ints, Floats]:
-        """[list, place]: documents and their weights."""
+        """Return documents and their weights, [list, place]."""
         size = self.size[lists]
         column = np.arange(int(size.max(initial=0)))
         inside = column < size[:, None]
@@ -342,7 +344,7 @@ class _Linear:
         return np.where(inside, self.code[row] - first, nobody), np.where(inside, self.weight[row], 0.0)
 
     def _divisors(self, count: Ints, query: Ints, unknown: Ints) -> _Divisors:
-        """What the differences of some pairs of one query are divided by; count: documents that may be raised."""
+        """Return the divisors for some pairs of one query. count: the number of documents whose grade may rise."""
         growth = self.growth
         assert growth is not None
         under = growth.base(query, unknown)
@@ -354,14 +356,17 @@ class _Linear:
         return _Divisors(count, under, np.stack(tables) if tables else np.zeros((0, len(different), width)), which)
 
     def _highest(self, base: Floats, descending: Floats, zeros: Ints, by: _Divisors) -> tuple[Floats, int]:
-        """The largest quotient: documents in descending order of what they add, so many zeros among them."""
+        """Return the largest quotient, and the number of rounds.
+
+        descending: what documents add, in descending order. zeros: the number of documents that add nothing.
+        """
         count, under, grown, which = by
         if not len(self.levels):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(under > 0, base / under, 0.0), 0
         above, below = (descending > 0).sum(axis=1), (descending < 0).sum(axis=1)
         at_first = under + grown[:, which, 0].sum(axis=0)
-        # Where no document adds anything, and more of them only divide by more: by all of them, or by none.
+        # If no document adds anything, and more documents only raise the divisor, the extremes are all and none.
         fixed = (above + below == 0) & bool((np.diff(grown, axis=2) >= 0).all())
         at_last = under + grown[:, which, count].sum(axis=0)
         value, rounds = np.fmax(_quotient(base, at_first), _quotient(base, at_last)), 1
@@ -370,12 +375,12 @@ class _Linear:
             gained = self._gained(descending[rest], above[rest], zeros[rest], below[rest])
             best = best_quotient(base[rest], gained, under[rest], grown[:, which[rest], : gained.shape[2]], count[rest])
             value[rest], rounds = best.value, max(rounds, best.rounds)
-        value = np.where(np.isnan(value), 0.0, value)  # undefined for both systems, whatever the grades
+        value = np.where(np.isnan(value), 0.0, value)  # undefined for both systems under all grades
         nothing = at_first <= 0  # then a grading leaves both undefined: no difference
         return np.where(nothing, np.maximum(value, 0.0), value), rounds
 
     def _gained(self, descending: Floats, above: Ints, zeros: Ints, below: Ints) -> Floats:
-        """[step, pair, m]: what the first m documents add in each step."""
+        """Return what the first m documents add in each step, [step, pair, m]."""
         total = np.zeros((len(descending), descending.shape[1] + 1))
         np.cumsum(descending, axis=1, out=total[:, 1:])
         m = np.arange(int((above + zeros + below).max(initial=0)) + 1)
@@ -393,7 +398,7 @@ def _quotient(top: Floats, bottom: Floats) -> Floats:
 
 
 def _fitting(width: Ints, start: int, extra: int) -> int:
-    """How far a block, whose rows have ascending widths, may go."""
+    """Return the end of a block of rows that fits into the cache. Rows have ascending widths."""
     stop = min(start + 1, len(width))
     step = len(width) - start
     while step:
@@ -425,7 +430,7 @@ def _outer(found: OpenScores, block: Unknown, a: Ints, b: Ints) -> tuple[Floats,
 
 
 def _widened(found: OpenScores, a: Ints, b: Ints) -> tuple[Floats, Floats]:
-    """Each system alone, with what any other list retrieves beside its own as unseen documents."""
+    """Return outer ranges from each system alone. Documents that only the other list retrieves count as unseen."""
     systems, queries = found.lists.shape
     unions, more = _Unions(found), np.zeros((systems, queries), np.int64)
     for q in range(queries):
@@ -441,7 +446,7 @@ def _widened(found: OpenScores, a: Ints, b: Ints) -> tuple[Floats, Floats]:
 def _at_equal_numbers(
     found: OpenScores, growth: Growth, sides: Sequence[GradeIncrements], a: Ints, b: Ints
 ) -> tuple[Floats, Floats]:
-    """The best of A less the worst of B where the same number of documents is raised to each step, over that."""
+    """Return outer ranges: the best of A minus the worst of B, with the same number of documents at each grade."""
     queries = found.lists.shape[1]
     (best, count), (worst, _) = (side.tables() for side in sides)
     base = sides[0].base

@@ -1,4 +1,4 @@
-"""Between which values a score lies, whatever the missing judgments say.
+"""Ranges of scores over all possible grades of unjudged documents.
 
 A system's range varies the grades of the unjudged documents of its own list, and of `unseen` documents that nobody
 retrieved. Queries are independent of each other, so the range of a mean is the mean of the ranges.
@@ -91,7 +91,7 @@ class Ranges(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of measures, systems and queries."""
         size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
         return f"Ranges of scores: {size}"
 
@@ -102,8 +102,8 @@ class Ranges(Result):
         low, high = as_number(first["low"]), as_number(first["high"])
         unseen = f", and {self.unseen} unseen per query" if self.unseen else ""
         return (
-            f"{first['measure']} of {first['system']} lies between {low:.4f} and {high:.4f}, whatever the missing "
-            f"judgments say. {counted(int(self.unknown.sum()), 'unjudged document')} in "
+            f"{first['measure']} of {first['system']} lies between {low:.4f} and {high:.4f} for all possible "
+            f"missing judgments. {counted(int(self.unknown.sum()), 'unjudged document')} in "
             f"{counted(self.unknown.size, 'list')}{unseen}; grades 0 to {self.grades[-1]:g} are possible."
         )
 
@@ -118,7 +118,7 @@ class Ranges(Result):
         return Tables({"means": self.mean, "queries": self.per_query})
 
     def mean(self) -> Table:
-        """The mean of each system: one row per system and measure, with the columns system, measure, low, score, high.
+        """Return means over queries: one row per system and measure, with system, measure, low, score, high.
 
         Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one, as in `evaluate`.
         With a prior: also expected and expected_sd, over random grades of unjudged documents, and expected_low and
@@ -146,7 +146,7 @@ class Ranges(Result):
         return float(average(found.expected[system])), float(found.sd[system]), *ends
 
     def per_query(self) -> Table:
-        """One row per system, query and measure, with the columns system, query, measure, low, score, high.
+        """Return one row per system, query and measure: system, query, measure, low, score, high.
 
         With a prior also expected and expected_sd.
         """
@@ -230,8 +230,7 @@ class Ranges(Result):
     # -- pairs -------------------------------------------------------------------------------------
 
     def pairs(self, measure: str | None = None) -> Table:
-        """Who cannot be overtaken any more: one row per pair of systems, with the columns system_a, system_b,
-        difference, low, high, verdict and exactness.
+        """Return one row per pair of systems: system_a, system_b, difference, low, high, verdict, exactness.
 
         difference, low and high are of the mean score of system_a minus that of system_b, and their range varies the
         unjudged documents of both lists. `decided`: the range excludes 0; `open`: it does not. An `outer` range is
@@ -246,7 +245,7 @@ class Ranges(Result):
         return table.changed(columns=(*table.columns, "probability"), rows=rows)
 
     def pair_ranges(self, measure: str | None = None, progress: Callable[[int], None] | None = None) -> PairRanges:
-        """The same as arrays, query by query."""
+        """Return the ranges of the differences of all pairs as arrays, pair x query."""
         from calipers.unjudged.pair_ranges import pair_ranges
 
         name = self.measures[0 if measure is None else chosen_measure(measure, self.measures)]
@@ -261,8 +260,9 @@ class Ranges(Result):
     def significant(
         self, measure: str | None = None, test: str = "t", correction: str = "holm", alpha: float = 0.05
     ) -> tuple[int, int]:
-        """How many pairs differ significantly with unjudged documents counting 0, and how many of these could still
-        turn because they are open.
+        """Return the number of significant pairs with unjudged documents as 0, and the number of open ones among them.
+
+        The order of an open pair could still turn.
         """
         from calipers.unjudged.pair_ranges import could_turn
 
@@ -270,7 +270,7 @@ class Ranges(Result):
         return could_turn(pairs, self.scores().of_measures([pairs.measure]), test, correction, alpha)
 
     def scores(self) -> Scores:
-        """The scores with unjudged documents counting 0."""
+        """Return the scores with unjudged documents counting 0."""
         values = np.stack([self.score[name] for name in self.measures])
         return Scores(
             self.measures, self.systems, self.queries, values, np.zeros(values.shape, np.uint8), self.definitions
@@ -279,10 +279,10 @@ class Ranges(Result):
     # -- gradings that attain an end -----------------------------------------------------------------
 
     def certificate(self, measure: str, system: str, end: str = "high") -> dict[str, dict[str, float]]:
-        """A grading of a system's unjudged documents under which its score is the low or the high end of its range.
+        """Return a grading of a system's unjudged documents under which its score is an end of its range.
 
         As {query: {document: grade}}, without what is judged already. Documents that nobody retrieved are called
-        unseen-1, unseen-2, ... Scoring with it, beside the judgments, gives that end to the last digit.
+        unseen-1, unseen-2, ... Scoring with the judgments and this grading gives that end to the last digit.
         """
         name = self.measures[chosen_measure(measure, self.measures)]
         if end not in ENDS:

@@ -1,8 +1,8 @@
-"""Leave-out-uniques: what a run loses where the documents that only it found had never been judged.
+"""Leave-out-uniques: the scores of runs if the documents that only they found had never been judged.
 
-A test collection is reusable if a system that took no part in making its pool is judged fairly. So each run (and each
-group, whose runs are alike) is scored as if it had taken no part: without the judgments of documents that no other
-run (group) retrieves.
+A test collection is reusable if it treats systems fairly that did not contribute to its pool. So each run, and each
+group of similar runs, is scored as if it had not contributed: without the judgments of documents that no other run, or
+no other group, retrieves.
 
 Zobel, How reliable are the results of large-scale information retrieval experiments?, SIGIR 1998.
 """
@@ -34,7 +34,7 @@ from calipers.stats.correlation import kendall_b
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uniques(Result):
-    """What runs and groups lose without the judgments that they alone brought in."""
+    """Losses of runs and groups without the judgments of documents that only they found."""
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
@@ -48,7 +48,7 @@ class Uniques(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """The subject of the result, with numbers of systems and groups."""
         return (
             f"Unique documents of {counted(len(self.systems), 'system')} in {counted(len(set(self.groups)), 'group')}"
         )
@@ -68,7 +68,7 @@ class Uniques(Result):
         return Tables({"systems": self._systems})
 
     def _systems(self) -> Table:
-        """One row per system and measure: how the mean score changes without its own, and its group's, uniques."""
+        """Return one row per system and measure: mean scores with and without uniques of the system and its group."""
         columns = (
             "system", "group", "measure", "score", "without_run", "loss_run", "without_group", "loss_group", "uniques",
             "relevant_uniques", "group_uniques",
@@ -150,7 +150,7 @@ def leave_out_uniques(
 
 
 def _only(found: list[Retrieved], owner: Ints, documents: int, depth: int | None) -> Ints:
-    """Of each judged document: the owner of all the runs that retrieve it, -1 where several or none do."""
+    """Return, per judged document, the owner of all runs that retrieve it, or -1 if there is not exactly one."""
     first, several = np.full(documents, -1), np.zeros(documents, bool)
     for run, own in zip(found, owner.tolist(), strict=True):
         rank = run.input_rank if run.docid_rank is None else run.docid_rank
@@ -161,7 +161,7 @@ def _only(found: list[Retrieved], owner: Ints, documents: int, depth: int | None
 
 
 def _means(pool: Pool, run: Retrieved, measures: Mapping[str, Measure], left_out: NDArray[np.bool_] | None) -> Floats:
-    """The mean scores of one run where some documents are unjudged."""
+    """Return the mean scores of one run if some documents are unjudged."""
     lists = Lists.of(pool, [run])
     if left_out is not None and left_out.any():
         lists = without(lists, left_out)
@@ -173,7 +173,7 @@ def _means(pool: Pool, run: Retrieved, measures: Mapping[str, Measure], left_out
 
 
 def without(lists: Lists, left_out: NDArray[np.bool_]) -> Lists:
-    """The lists where these documents of the pool are unjudged."""
+    """Return the lists with these documents of the pool unjudged."""
     pool = lists.pool
     number = np.cumsum(~left_out) - 1
     fewer = Pool(np.concatenate([[0], np.cumsum(~left_out)])[pool.offsets], pool.grade[~left_out])
