@@ -376,15 +376,14 @@ class Material(ScoredMaterial):
         from calipers.auditing.audit import audit
         from calipers.evaluation.options import ScoringOptions
 
-        if any(self._facts(self.plain.measures[:1]).values()):
+        given = self.plain_experiment.of_measures(self.plain.measures[0])
+        if given.facts is not None:
             raise CalipersError(
                 "the conventions of tools are compared without costs and groups of documents. Name a measure first "
                 "that reads neither"
             )
-        given = self.experiment
-        options = ScoringOptions(like=self._policies["like"], depth=given.options.depth)
-        asked = given.of_measures(self.plain.measures[0]).changed(options=options, unmatched="warn", warn=False)
-        return audit(asked, alpha=self.choices.alpha)
+        options = ScoringOptions(like=given.options.like, depth=given.options.depth)
+        return audit(given.changed(options=options, unmatched="warn", warn=False), alpha=self.choices.alpha)
 
     @cached_property
     def difference(self) -> InformationDifference:
@@ -403,22 +402,6 @@ class Material(ScoredMaterial):
         return judges(
             asked, self.judges, test=c.test, correction=c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed
         )
-
-    @property
-    def _policies(self) -> dict[str, Any]:
-        """The options of the experiment as keywords of the questions that do not take an experiment yet."""
-        names = (
-            "like", "ties", "depth", "condensed", "empty", "missing", "degenerate", "precision", "costs",
-            "document_groups", "unmatched", "jobs",
-        )  # fmt: skip
-        given = vars(self.experiment)["_given"]
-        return {name: given[name] for name in names}
-
-    def _facts(self, measures: Collection[str]) -> dict[str, Any]:
-        """Return costs and groups of documents as keywords, as far as one of these measures reads them."""
-        from calipers.evaluation.inputs import facts_as_keywords
-
-        return facts_as_keywords(self._policies, (self.plain_experiment.measures[name] for name in measures))
 
 
 def _normalised(measure: Measure) -> Measure | None:
