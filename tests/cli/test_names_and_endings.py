@@ -86,7 +86,10 @@ def test_a_run_in_front_takes_the_tag_and_a_warning_says_so(folder: Path, said: 
     (folder / "a.run").write_text(RUN)
     for commanded in ("evaluate", "ranges", "metaeval"):
         done = said(commanded, "qrels.txt", "a.run", "one.run", "-m", "AP RR", "--format", "csv")
-        assert "warning: one.run: named by the file, as another run has the tag; name=path gives a name" in done.stderr
+        assert (
+            "warning: one.run: named by its file, because another run has the same tag. name=path gives a run another name"
+            in done.stderr
+        )
     kept = rows(said("evaluate", "qrels.txt", "a.run", "one=one.run", "-m", "AP", "--format", "csv").stdout)
     assert [row["system"] for row in kept] == ["a", "one"]  # a name that was given stays, wherever it stands
     assert cal.evaluate("qrels.txt", ["a.run", "one=one.run"], "AP").systems == ("a", "one")
@@ -104,7 +107,7 @@ def test_no_run_changes_the_name_of_another(folder: Path, said: Said) -> None:
     def names(*systems: str) -> list[str]:
         done = said("evaluate", "qrels.txt", *systems, "--format", "csv")
         assert done.returncode == 0, done.stderr
-        assert ("named by the file" in done.stderr) == (len(systems) > 1 and "=" not in systems[1])
+        assert ("named by its file" in done.stderr) == (len(systems) > 1 and "=" not in systems[1])
         return [row["system"] for row in rows(done.stdout)]
 
     assert names("one.run") == ["one"]

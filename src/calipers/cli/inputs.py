@@ -63,7 +63,7 @@ class Reading:
             known = read_judgments(
                 source,
                 format=self.judgments_format(measures),
-                columns=_together(self.columns, self.judgments_columns),
+                columns=_columns_of_one_side(self.columns, self.judgments_columns),
                 combine=self.combine_grades,
                 encoding=self.encoding,
                 max_unpacked=self.max_unpacked,
@@ -110,16 +110,16 @@ class Reading:
         runs = read_runs(
             sources,
             format=self.systems_as,
-            columns=_together(self.columns, self.systems_columns),
+            columns=_columns_of_one_side(self.columns, self.systems_columns),
             rollup=self._rollup(),
             query_ids=self.query_ids,
             encoding=self.encoding,
             max_unpacked=self.max_unpacked,
             memory=self.memory,
         )
-        from calipers.evaluation.inputs import how_read
+        from calipers.evaluation.inputs import notes_of_runs
 
-        for text in how_read(runs):
+        for text in notes_of_runs(runs):
             note(text)
         for run in runs:
             if getattr(run, "notes", ()):
@@ -134,7 +134,7 @@ class Reading:
         return Rollup(self.rollup, SEPARATOR if self.rollup_by is None else self.rollup_by)
 
 
-def _together(columns: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str] | None:
+def _columns_of_one_side(columns: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str] | None:
     """Return the columns of --columns and of the option for one side. The latter come first."""
     return {**(columns or {}), **(own or {})} or None
 

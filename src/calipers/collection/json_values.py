@@ -1,6 +1,6 @@
 """The values of a JSON file: one, a list of them, or one on each line.
 
-A long value is taken apart while it is read: its objects come and go, and only what is gathered of them stays.
+A long value is taken apart while it is read: its objects come and go, and only what is collector of them stays.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOM = 1 << 26
 RATIO = 20
 
 
-class Gathered(Protocol):
+class Collector(Protocol):
     """A collector of JSON values."""
 
     @property
@@ -35,7 +35,7 @@ class Gathered(Protocol):
         """Take a value, with its line or its place in a list."""
 
 
-Some = TypeVar("Some", bound=Gathered)
+Some = TypeVar("Some", bound=Collector)
 
 
 def is_json(start: bytes) -> bool:
@@ -48,7 +48,7 @@ def is_nested(start: str) -> bool:
     return _NESTED.match(start) is not None
 
 
-def gather(path: Path, make: Callable[[str], Some], *, by_name: bool = False, max_unpacked: int | None = None) -> Some:
+def collect(path: Path, make: Callable[[str], Some], *, by_name: bool = False, max_unpacked: int | None = None) -> Some:
     """Collect all values of a file. by_name: an object of objects is collected one name at a time."""
     name = shown_name(path)
     text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
@@ -57,11 +57,11 @@ def gather(path: Path, make: Callable[[str], Some], *, by_name: bool = False, ma
         raise CalipersError("nothing but blanks", file=name)
     nested = by_name and _NESTED.match(text, start) is not None
     for read in (_read_listed, _read_nested if nested else _read_alone, _read_lines):
-        gathered = make(name)
-        end = read(text, start, gathered)
+        collector = make(name)
+        end = read(text, start, collector)
         if end is not None and _blanks(text, end) == len(text):
             break
-    return gathered
+    return collector
 
 
 def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[str, Any]]:
@@ -87,59 +87,59 @@ def first_object(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _read_listed(text: str, start: int, gathered: Gathered) -> int | None:
+def _read_listed(text: str, start: int, collector: Collector) -> int | None:
     """Collect the items of a list. Return the end of the list, or None if there is no list."""
     if text[start] != "[":
         return None
-    gathered.listed = True
+    collector.listed = True
     place, number = _blanks(text, start + 1), 0
     while text[place : place + 1] != "]":
         number += 1
-        item, place = _decoded(text, place, gathered.file, None)
-        gathered.add(item, number)
-        place = _after(text, place, "]", gathered.file)
+        item, place = _decoded(text, place, collector.file, None)
+        collector.add(item, number)
+        place = _after(text, place, "]", collector.file)
     if _blanks(text, place + 1) < len(text):
-        raise CalipersError("not JSON: something follows the list", file=gathered.file, line=_line(text, place))
+        raise CalipersError("not JSON: something follows the list", file=collector.file, line=_line(text, place))
     return place + 1
 
 
-def _read_nested(text: str, start: int, gathered: Gathered) -> int | None:
+def _read_nested(text: str, start: int, collector: Collector) -> int | None:
     """Collect the values of an object of objects. Return its end."""
     place = _blanks(text, start + 1)
     met: set[str] = set()
     while text[place : place + 1] != "}":
-        query, place = _decoded(text, place, gathered.file, None)
+        query, place = _decoded(text, place, collector.file, None)
         place = _blanks(text, place)
         if not isinstance(query, str) or text[place : place + 1] != ":":
-            raise CalipersError("not JSON: expected a name and ':'", file=gathered.file, line=_line(text, place))
-        ranked, place = _decoded(text, _blanks(text, place + 1), gathered.file, None)
+            raise CalipersError("not JSON: expected a name and ':'", file=collector.file, line=_line(text, place))
+        ranked, place = _decoded(text, _blanks(text, place + 1), collector.file, None)
         if query in met:
-            raise CalipersError(f"'{query}' appears twice in one object", file=gathered.file)
+            raise CalipersError(f"'{query}' appears twice in one object", file=collector.file)
         met.add(query)
-        gathered.add({query: ranked}, None)
-        place = _after(text, place, "}", gathered.file)
+        collector.add({query: ranked}, None)
+        place = _after(text, place, "}", collector.file)
     return place + 1
 
 
-def _read_alone(text: str, start: int, gathered: Gathered) -> int | None:
+def _read_alone(text: str, start: int, collector: Collector) -> int | None:
     """Collect one value. Return its end."""
-    value, end = _decoded(text, start, gathered.file, None)
+    value, end = _decoded(text, start, collector.file, None)
     if _blanks(text, end) == len(text):
-        gathered.add(value, None)
+        collector.add(value, None)
     return end
 
 
-def _read_lines(text: str, start: int, gathered: Gathered) -> int:
+def _read_lines(text: str, start: int, collector: Collector) -> int:
     """Collect one value per line. Return the end of the text."""
     number = 0
     for number, line in enumerate(_lines(text), 1):
         start = _blanks(line, 0)
         if start == len(line):
             continue
-        value, end = _decoded(line, start, gathered.file, number)
+        value, end = _decoded(line, start, collector.file, number)
         if _blanks(line, end) < len(line):
-            raise CalipersError("not JSON: something follows the value on its line", file=gathered.file, line=number)
-        gathered.add(value, number)
+            raise CalipersError("not JSON: something follows the value on its line", file=collector.file, line=number)
+        collector.add(value, number)
     return len(text)
 
 

@@ -26,7 +26,7 @@ def is_record(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def taken(source: Any) -> Any:
+def without_iterators(source: Any) -> Any:
     """Return the items of a generator as a list, and anything else unchanged."""
     return [*source] if isinstance(source, Iterator) else source
 

@@ -20,7 +20,7 @@ from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_fra
 from calipers.collection.ir_datasets import PREFIX, read_irds
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
-from calipers.collection.records import holds_records, rows_of_records, taken
+from calipers.collection.records import holds_records, rows_of_records, without_iterators
 from calipers.collection.repeated import RolledRun, Rollup
 from calipers.collection.run_names import named_files
 from calipers.collection.runs import FileRun, Run, ScoreFile
@@ -81,7 +81,7 @@ def read_judgments(
     a packed file may unpack to.
     """
     check_roles(columns)
-    source = taken(source)
+    source = without_iterators(source)
     if is_frame(source):
         return judgments_of_frame(source, columns, combine=combine)
     if (rows := rows_of_records(source, "grade", columns)) is not None:
@@ -190,7 +190,7 @@ def read_run(
 ) -> Run:
     """Open one run from a file or a frame. A file is read when it is used. The options are those of `read_runs`."""
     reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
-    runs = reading.runs(taken(source))
+    runs = reading.runs(without_iterators(source))
     if len(runs) > 1:
         raise CalipersError(
             f"there are {counted(len(runs), 'run')} in it ({runs[0].name}, {runs[1].name} ...): use read_runs",
@@ -224,7 +224,7 @@ def read_runs(
     machine's: a larger one is sorted on disk.
     """
     reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
-    source = taken(source)
+    source = without_iterators(source)
     several = not (isinstance(source, str | os.PathLike) or is_frame(source) or holds_records(source))
     if several:
         check_type("source", source, Iterable, "a path, a frame, rows, or a list of paths and frames")

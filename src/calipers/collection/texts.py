@@ -11,7 +11,7 @@ from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.files import Path, blocks, shown_name, start_of
 from calipers.collection.first_line import cells_of, is_number
 from calipers.collection.formats.responses import RESPONSES, documents_in
-from calipers.collection.json_values import RATIO, ROOM, gather
+from calipers.collection.json_values import RATIO, ROOM, collect
 from calipers.errors import CalipersError
 
 TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # by what is taken first
@@ -61,7 +61,7 @@ def _pairs(
 ) -> Iterator[tuple[int | None, str, str]]:  # fmt: skip
     """Yield line, id and text. alone: the text may be missing."""
     if not alone and RESPONSES.matches(start_of(source, max_unpacked=max_unpacked)):
-        yield from gather(source, _FoundTexts, max_unpacked=max_unpacked).pairs
+        yield from collect(source, _FoundTexts, max_unpacked=max_unpacked).pairs
         return
     header: dict[str, int] | None = None
     delimiter: str | None = None

@@ -18,7 +18,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.matrices import is_sparse
 from calipers.collection.nested import holds_queries
 from calipers.collection.read_ahead import in_order
-from calipers.collection.records import holds_records, taken
+from calipers.collection.records import holds_records, without_iterators
 from calipers.collection.runs import ArrayRun, RenamedRun, Run
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.errors import CalipersError
@@ -49,7 +49,7 @@ def as_judgments(judgments: JudgmentsLike, kind: str = "grades", columns: Column
 
 
 def _as_judgments(judgments: Any, kind: str, columns: ColumnNames | None) -> Judgments:
-    judgments = taken(judgments)
+    judgments = without_iterators(judgments)
     if isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, Mapping):
@@ -106,7 +106,7 @@ def as_runs(runs: RunsLike, *, columns: ColumnNames | None = None) -> list[Run]:
 
 
 def _as_runs(runs: Any, columns: ColumnNames | None) -> list[Run]:
-    runs = taken(runs)
+    runs = without_iterators(runs)
     if isinstance(runs, Mapping):
         if not runs:
             raise CalipersError("the run is empty")
@@ -124,7 +124,7 @@ def _as_runs(runs: Any, columns: ColumnNames | None) -> list[Run]:
 
 
 def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
-    run = taken(run)
+    run = without_iterators(run)
     if isinstance(run, Run):
         return RenamedRun(run, name)
     if isinstance(run, str | os.PathLike) or is_frame(run) or holds_records(run):
@@ -249,7 +249,7 @@ def _retrieved(
 
 def notes_on_reading(judgments: Judgments | None, runs: Iterable[Run]) -> list[str]:
     """Return notes about how judgments and runs were read."""
-    return [*(() if judgments is None else judgments.notes), *how_read(runs)]
+    return [*(() if judgments is None else judgments.notes), *notes_of_runs(runs)]
 
 
 def path_of(run: Run) -> str | None:
@@ -258,7 +258,7 @@ def path_of(run: Run) -> str | None:
     return path
 
 
-def how_read(runs: Iterable[Run]) -> list[str]:
+def notes_of_runs(runs: Iterable[Run]) -> list[str]:
     """Return notes about how runs were read. Each note appears once, with the files that it is about."""
     files: dict[str, list[str]] = {}
     for run in runs:

@@ -73,7 +73,7 @@ def notes_about(
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
-        yield f"{some(renamed)}: named by the file, as another run has the tag; name=path gives a name"
+        yield f"{some(renamed)}: named by its file, as another run has the same tag. name=path gives it another name"
     if unjudged := [run.unjudged_queries for run in seen if run.unjudged_queries]:
         yield (
             f"{len(unjudged)} of {counted(total, 'run')} {verb(len(unjudged), 'answers', 'answer')} queries without "

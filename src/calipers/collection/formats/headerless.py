@@ -44,7 +44,7 @@ def read_headerless(
         return TextTable(path, header, names, value, max_unpacked).rows()
     rows = _triples(path, header, max_unpacked)
     if columns is None:
-        return _told(rows, value)
+        return _as_ranks_or_scores(rows, value)
     return replace(rows, value=-rows.value) if "rank" in names else rows
 
 
@@ -102,7 +102,7 @@ def _triples(path: Path, header: Header, max_unpacked: int | None) -> Rows:
     )
 
 
-def _told(rows: Rows, value: str) -> Rows:
+def _as_ranks_or_scores(rows: Rows, value: str) -> Rows:
     """Return the rows with ranks or scores: a third column that runs 1, 2, ..., n in every query holds ranks."""
     order = np.argsort(rows.query, kind="stable")
     query = rows.query[order]

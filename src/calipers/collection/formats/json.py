@@ -17,7 +17,7 @@ from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
 from calipers.collection.files import Path, start_of
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.json_values import gather, is_json, is_nested, shown
+from calipers.collection.json_values import collect, is_json, is_nested, shown
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
 from calipers.native.ids import Ids
@@ -27,8 +27,8 @@ def read_json(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return all documents of a file, with `value` ("score" or "grade") as the number."""
-    return gather(
-        path, lambda name: Gathering(value, columns, name), by_name=True, max_unpacked=max_unpacked
+    return collect(
+        path, lambda name: RowCollector(value, columns, name), by_name=True, max_unpacked=max_unpacked
     ).rows()  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def contents_of_json(
 
 
 @dataclass
-class Gathering:
+class RowCollector:
     """Cells so far, by role."""
 
     value: str

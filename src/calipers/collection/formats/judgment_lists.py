@@ -15,8 +15,8 @@ from typing import Any
 from calipers.collection.files import Path
 from calipers.collection.first_line import is_number
 from calipers.collection.formats.format import Format
-from calipers.collection.formats.json import Gathering
-from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.formats.json import RowCollector
+from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 
 _RATINGS = re.compile(rb'"judgmentRatings"\s*:\s*\[')
@@ -26,11 +26,11 @@ def read_judgment_list(
     path: Path, *, value: str = "grade", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return all ratings of all lists in a file."""
-    return gather(path, lambda name: _Ratings(value, columns, name), max_unpacked=max_unpacked).rows()
+    return collect(path, lambda name: _Ratings(value, columns, name), max_unpacked=max_unpacked).rows()
 
 
 @dataclass
-class _Ratings(Gathering):
+class _Ratings(RowCollector):
     """Ratings so far."""
 
     def add(self, item: Any, number: int | None) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 
 from calipers.collection.files import Path
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.formats.json import Gathering
-from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.formats.json import RowCollector
+from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 
 META = "mteb_model_meta"
@@ -29,7 +29,7 @@ def read_mteb(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return all documents of all splits."""
-    return gather(path, lambda name: _Predictions(value, columns, name), max_unpacked=max_unpacked).rows()
+    return collect(path, lambda name: _Predictions(value, columns, name), max_unpacked=max_unpacked).rows()
 
 
 def contents_of_mteb(path: Path, **options: Any) -> Contents:
@@ -38,7 +38,7 @@ def contents_of_mteb(path: Path, **options: Any) -> Contents:
 
 
 @dataclass
-class _Predictions(Gathering):
+class _Predictions(RowCollector):
     """Documents so far."""
 
     def add(self, item: Any, number: int | None) -> None:

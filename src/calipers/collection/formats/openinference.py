@@ -17,8 +17,8 @@ from typing import Any
 
 from calipers.collection.files import Path
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.formats.json import Gathering
-from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.formats.json import RowCollector
+from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.plurals import counted
 
@@ -32,7 +32,7 @@ def read_spans(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return the documents of all retrieval spans, with their scores or in their order."""
-    return gather(path, lambda name: _Spans(value, columns, name), max_unpacked=max_unpacked).rows()
+    return collect(path, lambda name: _Spans(value, columns, name), max_unpacked=max_unpacked).rows()
 
 
 def contents_of_spans(path: Path, **options: Any) -> Contents:
@@ -41,7 +41,7 @@ def contents_of_spans(path: Path, **options: Any) -> Contents:
 
 
 @dataclass
-class _Spans(Gathering):
+class _Spans(RowCollector):
     """Documents of the retrieval spans so far."""
 
     spans: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)  # documents by place, for each query

@@ -24,8 +24,8 @@ from calipers.collection.files import Path, start_of
 from calipers.collection.first_line import cells_of, first_content
 from calipers.collection.formats.csv import TextTable
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.formats.json import Gathering
-from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.formats.json import RowCollector
+from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.plurals import counted
@@ -48,7 +48,7 @@ def read_ragas(
 ) -> Rows:
     """Return the retrieved documents (value="score") or the relevant ones (value="grade") of all samples."""
     if is_json(start_of(path, max_unpacked=max_unpacked)):
-        return gather(path, lambda name: _Samples(value, columns, name), max_unpacked=max_unpacked).rows()
+        return collect(path, lambda name: _Samples(value, columns, name), max_unpacked=max_unpacked).rows()
     table = TextTable.of_columns(path, max_unpacked)
     samples = _Samples(value, columns, table.file, listed=True)
     for number, row in enumerate(table.dictionaries(), 1):
@@ -63,10 +63,10 @@ def rows_of_samples(samples: Iterable[Mapping[str, Any]], value: str, columns: M
     >>> rows_of_samples(samples, "grade", None).documents.texts()
     ['d2']
     """
-    gathered = _Samples(value, columns, "dataset", listed=True)
+    collector = _Samples(value, columns, "dataset", listed=True)
     for number, sample in enumerate(samples, 1):
-        gathered.add(dict(sample), number)
-    return gathered.rows()
+        collector.add(dict(sample), number)
+    return collector.rows()
 
 
 def is_sample(value: Any) -> bool:
@@ -84,7 +84,7 @@ def contents_of_ragas(path: Path, **options: Any) -> Contents:
 
 
 @dataclass
-class _Samples(Gathering):
+class _Samples(RowCollector):
     """Documents of the samples so far."""
 
     samples: dict[str, dict[str, Any]] = field(default_factory=dict)  # by query

@@ -13,8 +13,8 @@ from typing import Any
 
 from calipers.collection.files import Path
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.formats.json import Gathering
-from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.formats.json import RowCollector
+from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.plurals import counted
 
@@ -26,14 +26,14 @@ def read_rank_eval_request(
     path: Path, *, value: str = "grade", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return the ratings of all requests. The id of a request is the query."""
-    return gather(path, lambda name: _Requests(value, columns, name), max_unpacked=max_unpacked).rows()
+    return collect(path, lambda name: _Requests(value, columns, name), max_unpacked=max_unpacked).rows()
 
 
 def read_rank_eval_response(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return the hits of all queries."""
-    return gather(path, lambda name: _Hits(value, columns, name), max_unpacked=max_unpacked).rows()
+    return collect(path, lambda name: _Hits(value, columns, name), max_unpacked=max_unpacked).rows()
 
 
 def contents_of_response(path: Path, **options: Any) -> Contents:
@@ -42,7 +42,7 @@ def contents_of_response(path: Path, **options: Any) -> Contents:
 
 
 @dataclass
-class _Requests(Gathering):
+class _Requests(RowCollector):
     """Ratings of the requests so far."""
 
     def add(self, item: Any, number: int | None) -> None:
@@ -62,7 +62,7 @@ class _Requests(Gathering):
 
 
 @dataclass
-class _Hits(Gathering):
+class _Hits(RowCollector):
     """Hits of the queries so far."""
 
     def add(self, item: Any, number: int | None) -> None:

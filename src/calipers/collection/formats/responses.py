@@ -17,8 +17,8 @@ from typing import Any
 
 from calipers.collection.files import Path
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.formats.json import Gathering
-from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.formats.json import RowCollector
+from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.plurals import counted, verb
@@ -36,7 +36,7 @@ def read_responses(
     max_unpacked: int | None = None,
 ) -> Rows:
     """Return all documents of all responses, with their scores, or in their order if they have no scores."""
-    return gather(path, lambda name: _Responses(value, columns, name, ids=query_ids), max_unpacked=max_unpacked).rows()
+    return collect(path, lambda name: _Responses(value, columns, name, ids=query_ids), max_unpacked=max_unpacked).rows()
 
 
 def contents_of_responses(path: Path, **options: Any) -> Contents:
@@ -45,7 +45,7 @@ def contents_of_responses(path: Path, **options: Any) -> Contents:
 
 
 @dataclass
-class _Responses(Gathering):
+class _Responses(RowCollector):
     """Documents of the responses so far."""
 
     ids: Sequence[str] | None = None  # of the queries, in the order of the responses
