@@ -1,4 +1,4 @@
-"""Cards: all that is worth knowing of one measure, from its declaration, its form and its derived properties."""
+"""Cards of measures, made from the declaration, the form and the derived properties."""
 
 from __future__ import annotations
 

@@ -43,14 +43,14 @@ from calipers.measures.weights import Facts
 
 Proofs = dict[str, str]  # the reason for each property that is proved
 
-ONLY_THE_TOP = "the score is a sum over the top k, and nothing else is looked at"
+ONLY_THE_TOP = "the score is a sum over the top k and depends on nothing else"
 EMPTY_SUM = "a sum over no relevant document is 0"
 SORTED_SCORES_ONE = {
-    "bounded": "no ranking gets more than the best one",
+    "bounded": "no ranking scores more than the best one",
     "realizable": "the best ranking gets 1, at every k",
 }
 KEPT_BY_SHARES = ("convergent", "top-weighted")  # these properties compare rankings of the same documents
-MOVING_UP = "moved up from rank j to i it gains at least (1/i - 1/j) times the relevant ones down to i"
+MOVING_UP = "moving a relevant document up from rank j to i adds at least (1/i - 1/j) times the relevant ones down to i"
 
 
 # -- proofs ------------------------------------------------------------------------------------------------
@@ -73,9 +73,9 @@ def _(form: Linear) -> Proofs:
         return proved
     proved["monotone"] = "no rank has a negative weight"
     if facts.total is not None and facts.total <= 1:
-        proved["bounded"] = "the weights of all ranks sum to 1, and no document is worth more than 1"
+        proved["bounded"] = "the weights of all ranks sum to 1, and no document has a gain above 1"
     if gain.rising and facts.positive:
-        proved["convergent"] = "every rank in the top k has a positive weight, those outside have none"
+        proved["convergent"] = "every rank in the top k has a positive weight, and ranks outside have none"
     if gain.rising and facts.decreasing:
         proved["top-weighted"] = "every rank weighs more than the next"
     return proved
@@ -85,7 +85,7 @@ def _(form: Linear) -> Proofs:
 def _(form: Paired) -> Proofs:
     return {
         "monotone": "a further document adds its precision, or nothing",
-        "convergent": "a relevant document adds its precision and raises that of the relevant ones below it",
+        "convergent": "a relevant document adds its precision and raises the precision of the relevant ones below it",
         "top-weighted": MOVING_UP,
         "localized": ONLY_THE_TOP,
         "complete": EMPTY_SUM,
@@ -98,13 +98,13 @@ def _(form: Cascade) -> Proofs:
     proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
     if facts is None or not stop.chance:
         return proved
-    proved["monotone"] = "a further document adds what readers who stop there are worth, or nothing"
+    proved["monotone"] = "a further document adds the gain of readers who stop there, or nothing"
     if facts.falling and facts.largest <= 1:
         proved["bounded"] = "a mean, over where readers stop, of weights of at most 1"
     if facts.decreasing and not stop.certain:
-        proved["convergent"] = "some readers always go on, and stopping at a rank is worth more than at any later one"
+        proved["convergent"] = "some readers always go on, and stopping at a rank gains more than at any later rank"
         proved["top-weighted"] = (
-            "with better and worse swapped, as many readers come past both, and more of the others stop at the upper"
+            "after the swap, the same number of readers pass both documents, and more readers stop at the upper one"
         )
     if form.stops_at_first_relevant and facts.falling and form.weight.of_ranks(1)[0] == 1:
         proved["realizable"] = "a relevant document at rank 1 gets the largest score, 1, at every k"
@@ -116,8 +116,8 @@ def _(form: Peak) -> Proofs:
     proved = {"localized": "the best document of the top k decides", "complete": "the best of nothing is 0"}
     if as_gain(form.value).unit:
         proved["monotone"] = "the best of more documents is no worse"
-        proved["bounded"] = "no document is worth more than 1"
-        proved["realizable"] = "a document worth 1, shown, gets the largest score at every k"
+        proved["bounded"] = "no document has a gain above 1"
+        proved["realizable"] = "a document of gain 1 in the top k gets the largest score at every k"
     return proved
 
 
@@ -180,9 +180,9 @@ def _(form: Browsed) -> Proofs:
 def _(form: ExposureSum) -> Proofs:
     squares = "the squares of patience^(i - 1) over all ranks sum to 1 / (1 - patience^2)"
     why = {
-        "disparity": "and those of means of them to no more",
-        "relevance": "as do those of targets at most, and a sum of products is no more",
-        "loss": "and so do those of targets at most",
+        "disparity": "and squares of their means sum to no more",
+        "relevance": "squares of targets sum to no more, and so do the products of both",
+        "loss": "and squares of targets sum to no more",
     }
     return {"bounded": f"{squares}, {why[form.sum]}"}
 
@@ -193,7 +193,7 @@ def _(form: Mixture) -> Proofs:
         return {}
     each = [proofs(part) for _, part in form.parts]
     return {
-        name: f"every part of the sum is so: {each[0][name]}"
+        name: f"it holds for every part of the sum: {each[0][name]}"
         for name in ("monotone", "convergent", "top-weighted", "localized", "complete")
         if all(name in proved for proved in each)
     }
@@ -234,10 +234,10 @@ def _(form: Normalised) -> Proofs:
     inner = proofs(base)
     proved = {}
     if form.function in (upper, worst_to_ideal, v1, v2, standard_score) and base.exactness().expected == "exact":
-        rising = "of the same documents a larger score is a larger normalised score"
+        rising = "for the same documents, a larger score gives a larger normalised score"
         proved = {name: f"{inner[name]}; {rising}" for name in KEPT_BY_SHARES if name in inner}
     if form.function in (upper, worst_to_ideal, v1, v2, v2s):
-        proved["bounded"] = "no ranking scores more than the ideal or less than nothing"
+        proved["bounded"] = "no ranking scores more than the ideal or less than 0"
     if form.function in (upper, worst_to_ideal, v2, v2s):
         proved["realizable"] = "the ideal ranking gets 1, at every k"
     return proved

@@ -39,7 +39,7 @@ from calipers.measures.information import PairInformation
 from calipers.measures.normalisation import Normalised
 from calipers.measures.weights import Flat
 
-NO_READER = "None is declared: the measure describes the list, not somebody who reads it."
+NO_READER = "None: the measure describes the list, not a reader."
 COUNTS_PAIRS = "None: pairs of judged documents are counted, in the right or in the wrong order."
 READS_PRECISIONS = (
     "Knows R, chooses at random how many of the R relevant documents to read, "
@@ -47,8 +47,8 @@ READS_PRECISIONS = (
 )
 TIES = {
     "exact": "averaged over all orders by a closed form, exact",
-    "enumerated": "averaged over all that a tie may show, enumerated",
-    "sampled": "averaged over all orders where these are few, otherwise over drawn ones",
+    "enumerated": "averaged over all possible top documents of a tie, enumerated",
+    "sampled": "averaged over all orders if they are few, otherwise over sampled orders",
 }
 
 
@@ -85,12 +85,12 @@ def _(form: Cascade) -> str:
 
 @reader.register(Peak)
 def _(form: Peak) -> str:
-    return "Is satisfied by the best one of the first k documents."
+    return "Is satisfied by the best of the first k documents."
 
 
 @reader.register(Counted)
 def _(form: Counted) -> str:
-    return "Takes all that is retrieved, in no order."
+    return "Takes all retrieved documents, in no order."
 
 
 @reader.register(BinaryPreference)
@@ -101,12 +101,12 @@ def _(form: Form) -> str:
 
 @reader.register(PairForm)
 def _(form: PairForm) -> str:
-    return "None: pairs of documents are counted, in the order that a judge prefers or in the other one."
+    return "None: pairs of documents are counted, in the order that a judge prefers or in the opposite order."
 
 
 @reader.register(PairInformation)
 def _(form: PairInformation) -> str:
-    return "None: a pair of judged documents is drawn, and the list is asked which one is the better."
+    return "None: a pair of judged documents is drawn, and the list shows which one is better."
 
 
 @reader.register(SelfNormalisedGain)
@@ -121,7 +121,7 @@ def _(form: SelfNormalisedPrecision) -> str:
 
 @reader.register(Blended)
 def _(form: Blended) -> str:
-    how = "all alike" if form.stop is None else "more often at better ones"
+    how = "each with the same probability" if form.stop is None else "more often at better ones"
     return f"Stops at a relevant document, {how}, and asks for the blended ratio there (Sakai & Robertson 2008)."
 
 
@@ -143,7 +143,7 @@ def _(form: Preferred) -> str:
 
 @reader.register(Browsed)
 def _(form: Browsed) -> str:
-    return "Goes down the list, and on from rank i with the chance C(i)."
+    return "Goes down the list, and goes on from rank i with probability C(i)."
 
 
 @reader.register(ExposureSum)
@@ -164,7 +164,7 @@ def _(form: Share) -> str:
 
 @reader.register(Complement)
 def _(form: Complement) -> str:
-    return "None: it is what is not known of another score."
+    return "None: it is the unknown part of another score."
 
 
 @reader.register(JudgedOnly)
@@ -177,7 +177,7 @@ def _(form: JudgedOnly | MeanOverCutoffs | WithoutZeroGains | ZeroIfShort) -> st
 
 @reader.register(Normalised)
 def _(form: Normalised) -> str:
-    return f"{reader(form.base)} The score is put between what the same documents could score."
+    return f"{reader(form.base)} The score is put between the possible scores of the same documents."
 
 
 @singledispatch
@@ -191,8 +191,8 @@ def _(form: Linear, by: Denominator) -> str:
     if form.weight.at != Flat():
         return reader(form)
     if by.counts_relevant:
-        return "Looks at k documents, and knows how many relevant ones there are to be found."
-    return "Looks at exactly k documents, all alike."
+        return "Looks at k documents, and knows the number of relevant documents."
+    return "Looks at exactly k documents, with the same attention for each."
 
 
 @reader_of_share.register(Mixture)
@@ -224,12 +224,12 @@ def _(form: GroupExposure) -> str:
 
 @tie_rule.register(AsManyNonRelevant)
 def _(form: AsManyNonRelevant) -> str:
-    return "averaged over all orders by a closed form, exact, where judges put all that they saw in one order"
+    return "averaged over all orders by a closed form, exact, if each judge has one order of all documents"
 
 
 @tie_rule.register(PairInformation)
 def _(form: PairInformation) -> str:
-    return "a tied pair is half in the right and half in the wrong order; what random rankings score is sampled"
+    return "a tied pair counts half in the right and half in the wrong order; scores of random rankings are sampled"
 
 
 @tie_rule.register(Normalised)

@@ -134,7 +134,7 @@ def properties(measure: Examined, *, grades: Sequence[float] | None = None, boun
     >>> print(properties("nDCG").monotone)
     No: 101 scores 1 at k = 1 and 0.6131 at k = 2
     >>> print(properties("RBP(p=0.8)").bounded)
-    Yes, proved: the weights of all ranks sum to 1, and no document is worth more than 1
+    Yes, proved: the weights of all ranks sum to 1, and no document has a gain above 1
     """
     return examine(subject_of(measure), grades=grades, bound=bound)
 
@@ -146,7 +146,7 @@ def examine(subject: Subject, *, grades: Sequence[float] | None = None, bound: f
         raise CalipersError(f"bound {bound:g} is not a number above 0")
     many = _scored(subject, tried)
     if all(np.isnan(each.scores).all() for each in many):
-        raise CalipersError(f"measure '{subject.name}' is undefined for every small ranking: nothing can be said of it")
+        raise CalipersError(f"measure '{subject.name}' is undefined for every small ranking, so it has no properties")
     usual = _bound(subject, many[0])
     limit = usual if bound is None else bound
     proved = subject.proofs()

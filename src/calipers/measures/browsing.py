@@ -91,11 +91,11 @@ def _reading(name: str, sentence: str) -> Declaration:
     return measure(name, example=f"{name}(RBP)", of=READER, depth=READER_DEPTH)(build)
 
 
-EU = _reading("EU", "Expected utility: what the reader of a measure gains per document that is looked at.")
-ETU = _reading("ETU", "Expected total utility: what the reader of a measure gains in all.")
-EC = _reading("EC", "Expected cost: what the reader of a measure spends per document that is looked at.")
-ETC = _reading("ETC", "Expected total cost: what the reader of a measure spends in all.")
-ED = _reading("ED", "Expected depth: how many documents the reader of a measure looks at.")
+EU = _reading("EU", "Expected utility: the gain of the reader of a measure per document that is read.")
+ETU = _reading("ETU", "Expected total utility: the total gain of the reader of a measure.")
+EC = _reading("EC", "Expected cost: the cost of the reader of a measure per document that is read.")
+ETC = _reading("ETC", "Expected total cost: the total cost of the reader of a measure.")
+ED = _reading("ED", "Expected depth: the number of documents that the reader of a measure reads.")
 
 
 @measure(
@@ -113,39 +113,39 @@ ED = _reading("ED", "Expected depth: how many documents the reader of a measure 
 def bejeweled_player(
     T: float, K: float, hb: float, hc: float, median: float, rel: float, gain: Any, max_grade: float | None
 ) -> Form:
-    """The gain per document of a reader who stops once T is gained or K is spent; hb and hc move both on the way."""
+    """The gain per document of a reader who stops after a gain of T or a cost of K. hb and hc change T and K."""
     value = relevance_or_gain(rel, gain, max_grade)
     return read(Bejeweled(value, float(T), float(K), float(hb), float(hc), float(median)), "EU", DEPTH)
 
 
 @measure("NERR8", cutoff=FOLLOWED.required, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_flat(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """The gain per document of a reader of at most k documents who stops where one satisfies."""
+    """The gain per document of a reader of at most k documents who stops at a satisfying document."""
     return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", cutoff)
 
 
 @measure("NERR9", cutoff=FOLLOWED.required, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """NERR8 for a reader who also tires as one over the rank, as the reader of ERR does."""
+    """NERR8 for a reader whose attention also falls as one over the rank, like that of the reader of ERR."""
     return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", cutoff)
 
 
 @measure("NERR10", p=PERSISTENCE.by_default(0.9), rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_persistent(p: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """NERR8 for a reader who goes on with probability p where a document does not satisfy, as in RBP."""
+    """NERR8 for a reader who goes on with probability p after a document that does not satisfy, as in RBP."""
     return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), Weights(Geometric(p))), "EU", DEPTH)
 
 
 @measure("NERR11", T=TARGET, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def nearly_err_patient(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """NERR8 for a reader who goes on as that of INSQ where a document does not satisfy."""
+    """NERR8 for a reader who goes on like the reader of INSQ after a document that does not satisfy."""
     weights = Weights(InverseSquare(float(T)))
     return read(SatisfiedReader(relevance_or_gain(rel, gain, max_grade), weights), "EU", DEPTH)
 
 
 @measure("IFT-C1", T=GAIN_WANTED, b1=STOPPING, R1=GAIN_STRICTNESS, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def foraging_goal(T: float, b1: float, R1: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """The gain per document of a forager who stops the more surely the nearer the gain is to T."""
+    """The gain per document of a forager whose probability to stop grows as the gain approaches T."""
     return read(Foraging(relevance_or_gain(rel, gain, max_grade), goal=(float(T), float(b1), float(R1))), "EU", DEPTH)
 
 
@@ -177,14 +177,14 @@ def foraging(
 
 @measure("SET", cutoff=FOLLOWED.by_default(10), beta=POWER, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def search_economics(cutoff: int, beta: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """The gain per document of a reader of k documents at most, to whom i of them are worth i^beta."""
+    """The gain per document of a reader of at most k documents, where i documents have the value i^beta."""
     weights = Weights(PowerSteps(float(beta)), cutoff)
     return read(ByRank(relevance_or_gain(rel, gain, max_grade), weights), "EU", cutoff)
 
 
 @measure("NPV", cutoff=TOP_K, rate=RATE, rel=REL, gain=GAIN_OR_BINARY, max_grade=MAX_GRADE)
 def net_present_value(cutoff: int | None, rate: float, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """RBP for a reader to whom each further document is worth less by an interest rate: p = 1 / (1 + rate)."""
+    """RBP with p = 1 / (1 + rate): an interest rate reduces the value of each further document."""
     p = 1.0 / (1.0 + rate)
     return Linear(Weights(Geometric(p), cutoff), relevance_or_gain(rel, gain, max_grade))
 

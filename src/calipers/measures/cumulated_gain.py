@@ -53,7 +53,7 @@ def dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
 
 @measure("nDCG", **dcg.parameters, short=SHORT, ideal=NDCG_IDEAL, averaged=AVERAGED)
 def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters: Any) -> Form:
-    """DCG as a share of the best that any order of the judged documents could give."""
+    """DCG divided by the DCG of the best order of the judged documents."""
     gained = dcg(cutoff=cutoff, **parameters)
     if averaged == "cutoffs":
         linear = weighted_sum(gained.form)
@@ -78,19 +78,19 @@ def ncg(cutoff: int | None, gain: Any, gains: Any) -> Form:
 
 @measure("SDCG", **{**dcg.parameters, "cutoff": TOP_K.required})
 def sdcg(**parameters: Any) -> Form:
-    """DCG as a share of what documents of gain 1 at every rank down to the cutoff would give."""
+    """DCG divided by the DCG of documents of gain 1 at every rank down to the cutoff."""
     return dcg(**parameters) / TOTAL_WEIGHT
 
 
 @measure("SN-DCG", **dcg.parameters)
 def sn_dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
-    """DCG as a share of what the same top k would give if it were sorted best first."""
+    """DCG divided by the DCG of the same top k sorted best first."""
     return SelfNormalisedGain(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
 
 
 @measure("HIT", cutoff=TOP_K, gain=GAIN, example="HIT@10", as_written=True)
 def hit(cutoff: int | None, gain: Any) -> Form:
-    """The largest gain in the top k; any other spelling, as hit@k, is Success."""
+    """The largest gain in the top k. Other spellings, such as hit@k, are Success."""
     return Peak(gain_of(gain), cutoff)
 
 

@@ -173,14 +173,14 @@ def subtopic_recall(cutoff: int | None, rel: float) -> Form:
 
 @measure("D-nDCG", cutoff=TOP_K, rel=POSITIVE_REL, gain=GAIN, discount=DISCOUNT, reads="subtopics")
 def d_ndcg(cutoff: int | None, rel: float, gain: Any, discount: Any) -> Form:
-    """nDCG where a document gains what it is worth to the intents, by their probability."""
+    """nDCG with the sum over intents of probability times gain as the gain of a document."""
     value = gain_of(gain)
     return IntentAware(Linear(discount_of(discount).up_to(cutoff), value), Probable(rel)) / IDEAL
 
 
 @measure("D#-nDCG", cutoff=TOP_K, rel=POSITIVE_REL, gamma=GAMMA, gain=GAIN, discount=DISCOUNT, reads="subtopics")
 def d_sharp_ndcg(cutoff: int | None, rel: float, gamma: float, gain: Any, discount: Any) -> Form:
-    """D-nDCG, and how many intents the top k answers."""
+    """The weighted mean of D-nDCG and the share of intents that the top k answers."""
     recall = subtopic_recall(cutoff=cutoff, rel=rel)
     gained = d_ndcg(cutoff=cutoff, rel=rel, gain=gain, discount=discount)
     return Blend(((float(gamma), recall.form), (1.0 - gamma, gained.form)))

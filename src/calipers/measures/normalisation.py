@@ -451,9 +451,9 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
     return declaring(build)
 
 
-U = _declare("U", upper, "The score as a share of the ideal ranking's.")
-W = _declare("W", worst_to_ideal, "Where the score lies from the worst ranking (0) to the ideal one (1).")
-V1 = _declare("V1", v1, "The share of the ideal score, discounted where a random ranking would score much too.")
-V2 = _declare("V2", v2, "Where the score lies from nothing (-1) over random (0) to ideal (1).")
-V2s = _declare("V2s", v2s, "Where the score lies from the worst (-1) over random (0) to the ideal ranking (1).")
-Z = _declare("Z", standard_score, "How many standard deviations the score lies above that of a random ranking.")
+U = _declare("U", upper, "The score divided by the score of the ideal ranking.")
+W = _declare("W", worst_to_ideal, "The score on a scale from the worst ranking (0) to the ideal one (1).")
+V1 = _declare("V1", v1, "The score divided by the ideal score, reduced if random rankings score well too.")
+V2 = _declare("V2", v2, "The score on a scale from a score of 0 (-1) over random rankings (0) to the ideal one (1).")
+V2s = _declare("V2s", v2s, "The score on a scale from the worst (-1) over random (0) to the ideal ranking (1).")
+Z = _declare("Z", standard_score, "The number of standard deviations above the mean score of random rankings.")

@@ -61,7 +61,7 @@ STOP_RATIO = Parameter(
 
 @measure("Q", cutoff=TOP_K, rel=REL, beta=BLEND, gain=GAIN, norm=Q_NORM, aliases=("Q-measure", "Q_measure"))
 def q_measure(cutoff: int | None, rel: float, beta: float, gain: Any, norm: str) -> Form:
-    """The blended ratios at the relevant documents as a share of R, or of the cutoff where that is smaller."""
+    """The sum of the blended ratios at the relevant documents, divided by R, or by the cutoff if that is smaller."""
     by = RELEVANT(rel) if cutoff is None or norm == "R" else Smaller(RELEVANT(rel), CUTOFF(cutoff))
     return Blended(gain_of(gain), rel, float(beta), cutoff) / by
 
@@ -74,19 +74,19 @@ def o_measure(rel: float, beta: float, gain: Any) -> Form:
 
 @measure("P-measure", rel=REL, beta=BLEND, gain=GAIN, aliases=("P_measure",))
 def p_measure(rel: float, beta: float, gain: Any) -> Form:
-    """The blended ratio at the first document of the best grade that the list has."""
+    """The blended ratio at the first document of the best grade of the list."""
     return Preferred(gain_of(gain), rel, float(beta), mean=False)
 
 
 @measure("P-plus", rel=REL, beta=BLEND, gain=GAIN, aliases=("P+", "P_plus", "PPlus"))
 def p_plus(rel: float, beta: float, gain: Any) -> Form:
-    """The mean blended ratio at the relevant documents down to the first one of the best grade that the list has."""
+    """The mean blended ratio at the relevant documents down to the first one of the best grade of the list."""
     return Preferred(gain_of(gain), rel, float(beta), mean=True)
 
 
 @measure("NCU", rel=REL, beta=BLEND, gain=GAIN, stop=STOP, stops=STOPS, gamma=STOP_RATIO)
 def normalised_cumulative_utility(rel: float, beta: float, gain: Any, stop: str, stops: Any, gamma: float) -> Form:
-    """The blended ratio where a reader stops: at relevant documents all alike, by their grade or by their number."""
+    """The mean blended ratio at the relevant documents where readers stop: uniformly, by grade or by rank."""
     value = gain_of(gain)
     if stop == "uniform":
         return Blended(value, rel, float(beta)) / RELEVANT(rel)
@@ -98,13 +98,13 @@ def normalised_cumulative_utility(rel: float, beta: float, gain: Any, stop: str,
 
 @measure("nERR", cutoff=TOP_K, gain=GAIN.by_default("exp"), max_grade=MAX_GRADE)
 def normalised_err(cutoff: int | None, gain: Any, max_grade: float | None) -> Form:
-    """ERR as a share of the best that any order of the judged documents could give."""
+    """ERR divided by the ERR of the best order of the judged documents."""
     return Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop_of(gain, max_grade)) / IDEAL
 
 
 @measure("D-Q", cutoff=TOP_K, rel=POSITIVE_REL, beta=BLEND, gain=GAIN, reads="subtopics")
 def d_q(cutoff: int | None, rel: float, beta: float, gain: Any) -> Form:
-    """Q-measure where a document gains what it is worth to the intents, by their probability."""
+    """Q-measure with the sum over intents of probability times gain as the gain of a document."""
     by = RELEVANT(ANY) if cutoff is None else Smaller(RELEVANT(ANY), CUTOFF(cutoff))
     of = Blended(LinearGain(), ANY, float(beta), cutoff) / by
     return OfGlobalGain(of, gain_of(gain), rel)
@@ -112,13 +112,13 @@ def d_q(cutoff: int | None, rel: float, beta: float, gain: Any) -> Form:
 
 @measure("D#-Q", cutoff=TOP_K, rel=POSITIVE_REL, gamma=GAMMA, beta=BLEND, gain=GAIN, reads="subtopics")
 def d_sharp_q(cutoff: int | None, rel: float, gamma: float, beta: float, gain: Any) -> Form:
-    """D-Q, and how many intents the top k answers."""
+    """The weighted mean of D-Q and the share of intents that the top k answers."""
     return _sharp(gamma, cutoff, rel, d_q(cutoff=cutoff, rel=rel, beta=beta, gain=gain).form)
 
 
 @measure("D-nERR", cutoff=TOP_K, rel=POSITIVE_REL, gain=GAIN, max_grade=MAX_GRADE, reads="subtopics")
 def d_nerr(cutoff: int | None, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """nERR where a document gains what it is worth to the intents, by their probability."""
+    """nERR with the sum over intents of probability times gain as the gain of a document."""
     value = gain_of(gain)
     of = Cascade(DISCOUNTS["zipf"].up_to(cutoff), ShareOf(value, 1.0 if max_grade is None else max_grade)) / IDEAL
     return OfGlobalGain(of, value, rel)
@@ -126,7 +126,7 @@ def d_nerr(cutoff: int | None, rel: float, gain: Any, max_grade: float | None) -
 
 @measure("D#-nERR", cutoff=TOP_K, rel=POSITIVE_REL, gamma=GAMMA, gain=GAIN, max_grade=MAX_GRADE, reads="subtopics")
 def d_sharp_nerr(cutoff: int | None, rel: float, gamma: float, gain: Any, max_grade: float | None) -> Form:
-    """D-nERR, and how many intents the top k answers."""
+    """The weighted mean of D-nERR and the share of intents that the top k answers."""
     return _sharp(gamma, cutoff, rel, d_nerr(cutoff=cutoff, rel=rel, gain=gain, max_grade=max_grade).form)
 
 
@@ -139,8 +139,8 @@ def _of_global_gain(name: str, of: Callable[..., Form], **parameters: Any) -> No
     def sharp(rel: float, gamma: float, gain: Any, **others: Any) -> Form:
         return _sharp(gamma, None, rel, plain(rel, gain, **others))
 
-    plain.__doc__ = f"{name} where a document gains what it is worth to the intents, by their probability."
-    sharp.__doc__ = f"D-{name}, and how many intents the list answers."
+    plain.__doc__ = f"{name} with the sum over intents of probability times gain as the gain of a document."
+    sharp.__doc__ = f"The weighted mean of D-{name} and the share of intents that the list answers."
     plain.__module__ = sharp.__module__ = __name__
     measure(f"D-{name}", rel=POSITIVE_REL, **parameters, gain=GAIN, reads="subtopics")(plain)
     measure(f"D#-{name}", rel=POSITIVE_REL, gamma=GAMMA, **parameters, gain=GAIN, reads="subtopics")(sharp)

@@ -76,7 +76,7 @@ def precision(cutoff: int, rel: float, short: str) -> Form:
 
 @measure("Recall", cutoff=TOP_K, rel=REL, aliases=("R",))
 def recall(cutoff: int | None, rel: float) -> Form:
-    """The share of the relevant documents that stand in the top k."""
+    """The share of the relevant documents that are in the top k."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / RELEVANT(rel)
 
 
@@ -95,26 +95,26 @@ def hits(cutoff: int | None, rel: float) -> Form:
 
 @measure("RPrec", cutoff=TOP_K, rel=REL, aliases=("r-precision", "R-Prec", "R_Precision"))
 def r_precision(cutoff: int | None, rel: float) -> Form:
-    """Precision at R, the number of relevant documents, or at the cutoff where that is smaller."""
+    """Precision at R, the number of relevant documents, or at the cutoff if that is smaller."""
     prefix = RelevantPrefix(rel, cutoff)
     return prefix / PrefixDepth(prefix)
 
 
 @measure("Success", cutoff=TOP_K, rel=REL, aliases=("hit", "hit_rate", "HR"), example="Success@10")
 def success(cutoff: int | None, rel: float) -> Form:
-    """1 where the top k has a relevant document, else 0."""
+    """1 if the top k has a relevant document, else 0."""
     return Peak(AtLeast(rel), cutoff)
 
 
 @measure("SP", cutoff=TOP_K, rel=REL)
 def sum_of_precisions(cutoff: int | None, rel: float) -> Form:
-    """The precisions at the relevant documents, added up."""
+    """The sum of the precisions at the relevant documents."""
     return Paired(rel, cutoff)
 
 
 @measure("AP", cutoff=TOP_K, rel=REL, norm=NORM, ideal=RELEVANT_OF, aliases=("MAP",))
 def average_precision(cutoff: int | None, rel: float, norm: str, ideal: str) -> Form:
-    """The precisions at the relevant documents as a share of R, of k or of the smaller of both."""
+    """The sum of the precisions at the relevant documents, divided by R, by k or by the smaller of both."""
     return Paired(rel, cutoff) / _norm(norm, RELEVANT(rel) if ideal == "pool" else OwnRelevant(rel), cutoff)
 
 
@@ -126,7 +126,7 @@ def self_normalised_average_precision(cutoff: int | None, rel: float) -> Form:
 
 @measure("GAP", cutoff=TOP_K, t=T, max_grade=MAX_GRADE)
 def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grade: float | None) -> Form:
-    """Average precision for a reader who calls relevant what reaches grade j with probability t[j - 1]."""
+    """Average precision for a reader for whom grade j is the lowest relevant one with probability t[j - 1]."""
     if t is None:
         levels = int(max_grade) if max_grade is not None else 1
         if levels > MOST_LEVELS:
@@ -145,7 +145,7 @@ def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grad
 
 @measure("Judged", cutoff=TOP_K, example="Judged@10")
 def judged(cutoff: int | None) -> Form:
-    """The share of the first k documents (or of all, where there are fewer) that are judged."""
+    """The share of the first k documents (or of all, if there are fewer) that are judged."""
     return Linear(FLAT.up_to(cutoff), Judged()) / FOUND(cutoff)
 
 

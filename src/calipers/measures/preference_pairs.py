@@ -60,7 +60,7 @@ def share_by_judge(retrieved: int) -> Form:
 def share_with_as_many_non_relevant(retrieved: int, as_printed: bool) -> Form:
     """prefs_avgjg as if each judge had seen as many documents that are not relevant as relevant ones.
 
-    With as_printed=True as trec_eval prints it, which also counts pairs of two documents that are not relevant.
+    With as_printed=True, pairs of two documents that are not relevant count too, as in trec_eval.
     """
     return AsManyNonRelevant(retrieved, as_printed)
 

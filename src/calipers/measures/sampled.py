@@ -43,19 +43,19 @@ if TYPE_CHECKING:
 
 @measure("xinfAP", rel=POSITIVE_REL, reads="samples")
 def extended_inferred_average_precision(rel: float) -> Form:
-    """AP where a sample of each stratum of the pool was judged: precisions are estimated stratum by stratum."""
+    """AP if a sample of each stratum of the pool was judged. Precisions are estimated stratum by stratum."""
     return Deterministic(StratifiedPrecisions(rel)) / EstimatedRelevant(rel)
 
 
 @measure("statAP", rel=POSITIVE_REL, reads="samples")
 def statistical_average_precision(rel: float) -> Form:
-    """AP where a sample of each stratum of the pool was judged: each relevant document stands for several."""
+    """AP if a sample of each stratum of the pool was judged. Each relevant document represents several documents."""
     return Deterministic(WeighedPrecisions(rel)) / EstimatedRelevant(rel)
 
 
 @measure("infNDCG", cutoff=TOP_K, gain=GAIN, reads="samples")
 def inferred_ndcg(cutoff: int | None, gain: Any) -> Form:
-    """nDCG where a sample of each stratum of the pool was judged: gains count for those of their share."""
+    """nDCG if a sample of each stratum of the pool was judged. Each gain represents several documents."""
     of = WeighedGains(DISCOUNTS["log2"].up_to(cutoff), gain_of(gain))
     return of / EstimatedIdeal()
 

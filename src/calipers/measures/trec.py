@@ -47,7 +47,7 @@ DOCUMENTS = Parameter("The number of documents in the collection.", "number", 0)
 
 @measure("relative_P", cutoff=TOP_K.required, rel=REL)
 def relative_precision(cutoff: int, rel: float) -> Form:
-    """Precision at k as a share of the most that it could be: of R where there are fewer than k relevant ones."""
+    """The number of relevant documents in the top k, divided by the smaller of k and R."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / Smaller(RELEVANT(rel), CUTOFF(cutoff))
 
 
@@ -60,25 +60,25 @@ def precision_at_multiple(multiple: float, rel: float) -> Form:
 
 @measure("infAP", rel=REL)
 def inferred_average_precision(rel: float) -> Form:
-    """AP where only a sample of the pool was judged: a grade below 0 says that a document was not in the sample."""
+    """AP if only a sample of the pool was judged. A grade below 0 means that a document was not in the sample."""
     return Deterministic(InferredPrecisions(rel)) / RELEVANT(rel)
 
 
 @measure("gm_map", rel=REL, average="geometric")
 def geometric_map(rel: float) -> Form:
-    """AP, whose mean over the queries is the geometric one."""
+    """AP with the geometric mean over queries."""
     return Paired(rel) / RELEVANT(rel)
 
 
 @measure("gm_bpref", rel=REL, average="geometric")
 def geometric_bpref(rel: float) -> Form:
-    """bpref, whose mean over the queries is the geometric one."""
+    """bpref with the geometric mean over queries."""
     return BinaryPreference(rel) / RELEVANT(rel)
 
 
 @measure("yaap", rel=REL)
 def yet_another_average_precision(rel: float) -> Form:
-    """log((1 + SP) / (1 + R - SP)): AP on a scale that can be averaged."""
+    """log((1 + SP) / (1 + R - SP)), a transformation of AP for averaging."""
     return WithoutZeroGains(Deterministic(LogOdds(rel)), AtLeast(rel))
 
 
@@ -100,14 +100,14 @@ def normalised_gain(gain: Any, gains: Any) -> Form:
 
 @measure("ndcg_rel", gain=GAIN, gains=GAINS)
 def ndcg_at_relevant(gain: Any, gains: Any) -> Form:
-    """The mean of nDCG over the ranks of the relevant documents; for those not retrieved, at the end of the list."""
+    """The mean of nDCG over the ranks of the relevant documents. Missing ones count at the end of the list."""
     value = gain_of(gain, gains)
     return WithoutZeroGains(Deterministic(AtEachRelevant(value)), value)
 
 
 @measure("Rndcg", gain=GAIN, gains=GAINS, rel=REL)
 def ndcg_at_levels(gain: Any, gains: Any, rel: float) -> Form:
-    """The mean of nDCG over the ranks at which the ideal ranking goes down to a lower gain, and the last rank."""
+    """The mean of nDCG over the last rank and the ranks at which the gain of the ideal ranking decreases."""
     value = gain_of(gain, gains)
     return WithoutZeroGains(Deterministic(AtEachLevel(value, rel)), value)
 
@@ -129,13 +129,13 @@ def set_average_precision(rel: float) -> Form:
 
 @measure("SetRelP", rel=REL, aliases=("set_relative_P",))
 def set_relative_precision(rel: float) -> Form:
-    """The precision of the retrieved set as a share of the most that a set of its size could have."""
+    """The precision of the retrieved set, divided by the largest precision of a set of its size."""
     return Counted(_set_relative, rel)
 
 
 @measure("utility", weights=WEIGHTS, documents=DOCUMENTS, rel=REL)
 def utility(weights: list[float], documents: int, rel: float) -> Form:
-    """Weights for relevant and other documents retrieved, and relevant and other documents not retrieved."""
+    """A weighted sum of the numbers of relevant and other documents that are retrieved and not retrieved."""
     return Counted(Utility(tuple(weights), documents), rel)
 
 
@@ -147,7 +147,7 @@ def unjudged(cutoff: int) -> Form:
 
 @measure("NumQ", aliases=("num_q",), average="sum")
 def number_of_queries() -> Form:
-    """1 for each query: all of them together."""
+    """The number of queries."""
     return Counted(_one)
 
 

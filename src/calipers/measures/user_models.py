@@ -45,13 +45,13 @@ RANKS = Parameter(
 
 @measure("RR", cutoff=TOP_K, rel=REL, aliases=("MRR", "recip_rank"))
 def reciprocal_rank(cutoff: int | None, rel: float) -> Form:
-    """One over the rank of the first relevant document, 0 where none is found."""
+    """One over the rank of the first relevant document, 0 if none is found."""
     return Cascade(DISCOUNTS["zipf"].up_to(cutoff), AtLeast(rel))
 
 
 @measure("ERR", cutoff=TOP_K, max_grade=MAX_GRADE, gain=GAIN.by_default("exp"))
 def expected_reciprocal_rank(cutoff: int | None, max_grade: float | None, gain: Any) -> Form:
-    """The mean of one over the rank at which a reader, satisfied by better documents more often, stops."""
+    """The mean of one over the rank at which a reader stops, who is satisfied more often by better documents."""
     return Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop_of(gain, max_grade))
 
 
@@ -89,7 +89,7 @@ def inverse_squares(
     max_grade=MAX_GRADE,
 )
 def weighted(cutoff: int | None, discount: Any, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """The sum of any weight of each rank times the worth of its document."""
+    """The sum of the weight of each rank times the value of its document, for any weights."""
     return Linear(discount_of(discount).up_to(cutoff), relevance_or_gain(rel, gain, max_grade))
 
 

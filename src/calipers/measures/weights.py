@@ -179,7 +179,7 @@ class Flat(Discount):
     smooth = True
     facts = Facts(True, False, True, 1.0)
     formula = "1"
-    reader = "Looks at k documents, all alike."
+    reader = "Looks at k documents, with the same attention for each."
 
     def __call__(self, rank: Floats) -> Floats:
         return np.ones_like(rank)

@@ -53,7 +53,7 @@ class Stage(Record):
 
 
 class Browser(Record):
-    """A reader, by the chance of going on from each rank to the next. What documents are worth is its gain."""
+    """A reader with a probability to go on from each rank to the next, and a gain for each document."""
 
     spends: ClassVar[bool] = False  # whether it depends on the costs of documents
     ends: ClassVar[bool] = False  # whether every reader has stopped at the last rank that is looked at

@@ -118,7 +118,7 @@ class OwnRelevant(Denominator):
 
 
 class TotalValue(Denominator):
-    """The sum of a worth over everything judged for the query."""
+    """The sum of a gain over all judged documents of the query."""
 
     of_query = True
     of_all_worth = True

@@ -1,4 +1,4 @@
-"""Plain forms of judgments by subtopic: a document gains what it is worth to the intents, by their probability."""
+"""Plain forms for judgments by subtopic. The gain of a document is the sum over intents of probability times gain."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Linear(Form):
         if (np.diff(weight) <= 0).all():  # larger weights first, so sorting does it
             if not best:
                 return self.score(population.worst_first(self.gain))
-            if (population.pool.gains(self.value) >= 0).all():  # what is worth nothing comes last
+            if (population.pool.gains(self.value) >= 0).all():  # documents without a gain come last
                 population = population.with_gain(self.value)
             return self.score(population.best_first(self.gain))
         ranked = population.best_first(self.gain)

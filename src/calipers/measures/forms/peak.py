@@ -1,4 +1,4 @@
-"""The largest worth among the first documents."""
+"""The form of the largest gain among the first documents."""
 
 from __future__ import annotations
 
