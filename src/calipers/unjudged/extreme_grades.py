@@ -74,7 +74,7 @@ def _(form: Linear, unknown: Unknown, largest: bool) -> Floats:
 
 @extreme_grades.register(Cascade)
 def _(form: Cascade, unknown: Unknown, largest: bool) -> Floats:
-    """Where later ranks weigh less, a better document never lowers the score."""
+    """Give all documents one grade. If weights do not grow with the rank, a better document never lowers the score."""
     deepest = int(unknown.lists.length.max(initial=0))
     if (np.diff(form.weight.of_ranks(deepest)) > 0).any():
         raise NoRange("no closed form is known for the range of a cascade whose weights grow with the rank")
@@ -199,7 +199,7 @@ def _(form: Linear, unknown: Unknown, levels: GainLevels, largest: bool, most: i
 
 
 def _weighty(unknown: Unknown, weight: Floats, most: int | None) -> Ints:
-    """Return the documents that have a weight, and at most so many of each list that have none."""
+    """Return the documents that have a weight, and at most `most` documents per list that have none."""
     if most is None:
         return np.arange(len(weight))
     nothing = np.concatenate([[0], np.cumsum(weight == 0)])
@@ -217,7 +217,7 @@ def _(form: Paired, unknown: Unknown, levels: GainLevels, largest: bool, most: i
     row = by_rank(unknown, largest)
     gain = np.zeros((len(levels), len(row)))
     relevant = levels.first_relevant(form.rel)
-    if relevant == 0:  # every unknown document is relevant, whatever its grade
+    if relevant == 0:  # every unknown document is relevant under all grades
         return GradeIncrements(row, unknown.list, form.score(unknown.graded(unknown.all(levels.grade[0]))), gain)
     if relevant is not None:
         gain[relevant - 1] = _added_precision(form, unknown, largest)[row]

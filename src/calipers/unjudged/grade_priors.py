@@ -1,6 +1,6 @@
-"""How likely each grade of an unjudged document is.
+"""Probabilities of the grades of unjudged documents.
 
-    given   {grade: probability}; what is left over is the probability of grade 0
+    given   {grade: probability}; grade 0 has the remaining probability
     pool    the share of each grade among the judged documents of the query
     run     the share of each grade among the judged documents of the run at similar ranks (1, 2-3, 4-7, 8-15, ...)
 

@@ -1,10 +1,10 @@
-"""What the unjudged documents of lists could turn out to be: the block that a form finds its extreme scores in.
+"""Possible grades of the unjudged documents of lists, and searches for the grades of extreme scores.
 
-An *unknown* document may get any of some grades. A *grading* gives one to each of them: an array of one grade per
-unknown document. Raised are documents from the lowest worth, step by step, to higher ones.
+An *unknown* document may get any of the possible grades. A *grading* is an array with one grade per unknown document. A
+document is *raised* if it moves from the lowest gain, step by step, to a higher one.
 
-Many scores are a quotient of two sums over the steps p of worth, which both depend only on how many unknown documents,
-m_p, reach each step, once the best (or the worst) documents are raised first:
+Many scores are a quotient of two sums over the steps p of gain. If the best (or the worst) documents are raised first,
+both sums depend only on the numbers m_p of unknown documents that reach each step:
 
     score = (base + sum over p of N_p(m_p)) / (base' + sum over p of D_p(m_p)),     m_1 >= m_2 >= ...
 
@@ -34,30 +34,30 @@ if TYPE_CHECKING:
 else:  # a name for annotations, which nobody reads at run time
     Bools = Any
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
-Curve = Callable[[Ints, Ints], Floats]  # of a count of documents, and of how many documents there are in all
-NOISE = 1e-14  # what a step of Dinkelbach's method must gain, as a share of what is summed up
+Curve = Callable[[Ints, Ints], Floats]  # a function of a number of documents, and of the number of all documents
+NOISE = 1e-14  # smallest gain of a step of Dinkelbach's method, as a share of the terms of the sum
 
 
 class NoRange(CalipersError):
-    """There is no closed form for the extreme scores; few gradings can still be enumerated."""
+    """Error for forms without a closed form of the extreme scores. Gradings can be enumerated if there are few."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """Lists, and the documents of unknown grade of each: those that it retrieves, by rank, then some that it does not.
+    """Lists and their documents of unknown grade: first those that a list retrieves, by rank, then unseen ones.
 
-    The lists are under one tie rule, and their `docid_rank` is known where they have documents with ids.
+    The lists are under one tie rule. Their `docid_rank` is known if their documents have ids.
     """
 
     lists: Lists  # the judged documents
     offsets: Ints  # list i has the unknown documents of rows offsets[i] to offsets[i + 1]
-    first: Ints  # of each row: the ranks that its tie spans; 0 for a document that is not retrieved
+    first: Ints  # per row, the ranks that its tie spans; 0 for a document that is not retrieved
     last: Ints
-    place: Ints  # its rank where ties go by document id
-    grades: Floats  # what an unknown document may get, ascending
-    most: int = 0  # unknown documents that a query could have, beside those of one list
-    cost: Floats | None = None  # of each row, where it is known what documents cost to read
-    group: Ints | None = None  # of each row, its place among the groups of documents, where these are known
+    place: Ints  # per row, its rank if ties are broken by document id
+    grades: Floats  # possible grades of an unknown document, ascending
+    most: int = 0  # largest number of unknown documents of a query, those of other lists included
+    cost: Floats | None = None  # per row, the cost of reading the document, if known
+    group: Ints | None = None  # per row, the number of its group of documents, if known
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -65,12 +65,12 @@ class Unknown:
 
     @cached_property
     def count(self) -> Ints:
-        """How many unknown documents each list has."""
+        """Number of unknown documents per list."""
         return np.diff(self.offsets)
 
     @cached_property
     def deepest(self) -> int:
-        """The most unknown documents that a query may have."""
+        """Largest number of unknown documents that a query may have."""
         return max(int(self.count.max(initial=0)), self.most)
 
     @cached_property
@@ -80,19 +80,19 @@ class Unknown:
 
     @cached_property
     def seen(self) -> Bools:
-        """Whether the list retrieves the document."""
+        """True for documents that the list retrieves."""
         return np.asarray(self.first > 0)
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` returns, made at the first call."""
+        """Return the result of `make`, which is called once per key."""
         return once(self.memo, key, make)
 
     def all(self, grade: float) -> Floats:
-        """The grading that gives every document this grade."""
+        """Return the grading that gives every document this grade."""
         return np.full(len(self), grade)
 
     def weights(self, weight: Weights) -> Floats:
-        """The mean weight of each document over the ranks of its tie, 0 where it is not retrieved."""
+        """Return the mean weight of each document over the ranks of its tie. It is 0 for unseen documents."""
         return once(self.memo, ("weights", weight), lambda: self._weights(weight))
 
     def _weights(self, weight: Weights) -> Floats:
@@ -103,7 +103,7 @@ class Unknown:
         return found
 
     def part(self, start: int, stop: int) -> Unknown:
-        """Some of the lists."""
+        """Return some of the lists."""
         lists, rows = self.lists, slice(self.offsets[start], self.offsets[stop])
         judged = slice(lists.offsets[start], lists.offsets[stop])
         taken = replace(
@@ -131,10 +131,10 @@ class Unknown:
         )
 
     def graded(self, grade: Floats, matters: Callable[[Floats], Bools] | None = None) -> Lists:
-        """The lists once their unknown documents have these grades.
+        """Return the lists with these grades of their unknown documents.
 
-        Each list becomes a query of its own, whose pool has what is judged and the list's unknown documents; without
-        those of a grade that does not matter, if it is said which ones do.
+        Each list becomes a query of its own. Its pool holds the judged documents and the list's unknown documents.
+        matters: returns True for grades that can change the score. Documents with other grades are left out.
         """
         lists, pool = self.lists, self.lists.pool
         row, judged, size, shown = (
@@ -190,7 +190,7 @@ class Unknown:
 
 
 def spread(start: Ints, count: Ints) -> Ints:
-    """start, start + 1, ... for so many numbers each, one after the other.
+    """Return the numbers start, start + 1, ..., `count` of them for each start.
 
     >>> spread(np.array([5, 0]), np.array([2, 3]))
     array([5, 6, 0, 1, 2])
@@ -201,12 +201,12 @@ def spread(start: Ints, count: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class GainLevels:
-    """The different worths that an unknown document may have, ascending, and a grade for each."""
+    """Different gains that an unknown document may have, ascending, with one grade for each."""
 
     worth: Floats
     grade: Floats
     value: Callable[[Floats], Floats]
-    grades: Floats  # all that are possible
+    grades: Floats  # all possible grades
 
     @classmethod
     def of(cls, value: Callable[[Floats], Floats], grades: Floats, pool: Pool) -> GainLevels:
@@ -219,11 +219,11 @@ class GainLevels:
         return cls(worth, grades[one], value, grades)
 
     def __len__(self) -> int:
-        """How often a document can be raised."""
+        """Return the number of steps by which a document can be raised."""
         return len(self.worth) - 1
 
     def first_relevant(self, rel: float) -> int | None:
-        """The step at which an unknown document becomes relevant; None where it cannot."""
+        """Return the step at which an unknown document becomes relevant, or None if it cannot."""
         relevant = self.grades >= rel
         if not relevant.any():
             return None
@@ -232,15 +232,18 @@ class GainLevels:
 
 @dataclass(frozen=True, eq=False)
 class GradeIncrements:
-    """The unknown documents of each list in the order in which they are raised."""
+    """Unknown documents per list, in the order in which they are raised."""
 
     row: Ints  # of the unknown documents, list by list
     list: Ints  # of each
-    base: Floats  # of each list: the numerator with every document at the lowest step
-    gain: Floats  # [step, row]: what raising the document adds once those before it are raised
+    base: Floats  # per list, the numerator with every document at the lowest step
+    gain: Floats  # [step, row]: what raising the document adds after all documents before it
 
     def limited(self, most: int | None) -> GradeIncrements:
-        """Without documents that add nothing, beyond so many of each list: no denominator can tell more apart."""
+        """Return the increments with at most `most` documents per list that add nothing.
+
+        More of them would not change any denominator.
+        """
         if most is None or not len(self.row):
             return self
         nothing = (self.gain == 0).all(axis=0)
@@ -252,7 +255,7 @@ class GradeIncrements:
         return GradeIncrements(self.row[kept], self.list[kept], self.base, self.gain[:, kept])
 
     def tables(self) -> tuple[Floats, Ints]:
-        """[step, list, m]: what raising m documents adds, and how many there are."""
+        """Return what raising m documents adds, [step, list, m], and the number of documents per list."""
         lists = len(self.base)
         count = np.bincount(self.list, minlength=lists)
         place = np.arange(len(self.list)) - (np.cumsum(count) - count)[self.list]
@@ -264,7 +267,7 @@ class GradeIncrements:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """A denominator that depends on how many documents reach each level of worth.
+    """Denominator that depends on the numbers of documents that reach each level of gain.
 
         denominator = sum over levels j of height_j * curve(n_j + m_j)
 
@@ -272,20 +275,20 @@ class Growth:
     """
 
     levels: GainLevels
-    heights: tuple[float, ...]  # of each level
+    heights: tuple[float, ...]  # per level
     step: tuple[int, ...]  # the step at which unknown documents reach each level; 0: all do, -1: none can
-    judged: tuple[Ints, ...]  # of each level: how many judged documents of each group reach it
+    judged: tuple[Ints, ...]  # per level, the number of judged documents per group that reach it
     curve: Curve
-    size: Ints  # judged documents of each group
-    most: int | None  # documents beyond this many do not change it
+    size: Ints  # number of judged documents per group
+    most: int | None  # number of documents from which on more documents change nothing
 
     @classmethod
     def of(cls, steps: GainLevels, worth: Floats, group: Ints, size: Ints, curve: Curve, most: int | None) -> Growth:
-        """worth, group: of each judged document. size: judged documents of each group."""
+        """Return the denominator. worth, group: one per judged document. size: judged documents per group."""
         levels = np.unique(np.concatenate([worth, steps.worth]))
         levels = levels[levels > 0]
         heights = np.diff(levels, prepend=0.0)
-        reached = np.searchsorted(steps.worth, levels)  # the first step that is worth so much
+        reached = np.searchsorted(steps.worth, levels)  # the first step with at least this gain
         return cls(
             steps,
             tuple(heights.tolist()),
@@ -298,14 +301,14 @@ class Growth:
 
     @classmethod
     def of_pool(cls, value: Callable[[Floats], Floats], unknown: Unknown, curve: Curve, most: int | None) -> Growth:
-        """Everything that is judged for a query counts."""
+        """Return the denominator to which all judged documents of a query contribute."""
         pool = unknown.lists.pool
         steps = GainLevels.of(value, unknown.grades, pool)
         worth = np.asarray(pool.once(("worth", value), lambda: value(pool.grade)))
         return cls.of(steps, worth, pool.query, pool.size, curve, most)
 
     def base(self, group: Ints, unknown: Ints) -> Floats:
-        """What does not depend on the grading: levels that all unknown documents reach, or none."""
+        """Return the part that does not depend on the grading: levels that all unknown documents reach, or none."""
         total = np.zeros(len(group))
         for height, step, judged in zip(self.heights, self.step, self.judged, strict=True):
             if step <= 0:
@@ -314,7 +317,7 @@ class Growth:
         return total
 
     def table(self, step: int, group: Ints, unknown: Ints, width: int) -> Floats:
-        """[group, m]: what the levels of a step add where m unknown documents are raised to it."""
+        """Return what the levels of a step add if m unknown documents are raised to it, [group, m]."""
         total = np.zeros((len(group), width))
         for height, at, judged in zip(self.heights, self.step, self.judged, strict=True):
             if at == step:
@@ -324,7 +327,7 @@ class Growth:
 
 
 def regraded(increments: GradeIncrements, growth: Growth, unknown: Unknown, largest: bool) -> Floats:
-    """The grading under which the quotient of the increments' sums and the growth is the largest (smallest)."""
+    """Return the grading for which the increments divided by the growth are largest, or smallest."""
     increments = increments.limited(growth.most)
     group = unknown.lists.query
     grade = unknown.all(growth.levels.grade[0])
@@ -348,7 +351,7 @@ def regraded(increments: GradeIncrements, growth: Growth, unknown: Unknown, larg
 
 
 def parts_of(width: Ints) -> list[tuple[int, int]]:
-    """Where to cut a block, whose rows are padded to the widest, so that no part is too large."""
+    """Return parts of a block, none of them too large. Rows are padded to the widest row of their part."""
     parts, start, widest = [], 0, 1
     for i, here in enumerate(width.tolist()):
         widest = max(widest, here + 1)
@@ -362,18 +365,18 @@ def parts_of(width: Ints) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Quotients:
-    """The largest quotient of each problem: its value, and how many documents reach each step."""
+    """Largest quotient per problem: its value, and the number of documents that reach each step."""
 
-    value: Floats  # NaN where the denominator is always 0
+    value: Floats  # NaN if the denominator is always 0
     reached: Ints  # [step, problem]
-    rounds: int  # that the slowest problem took
+    rounds: int  # rounds of the slowest problem
 
 
 def best_quotient(base: Floats, gained: Floats, under: Floats, below: Floats, count: Ints) -> Quotients:
-    """max over m_1 >= m_2 >= ... of (base + sum of gained[p, m_p]) / (under + sum of below[p, m_p]).
+    """Return the largest (base + sum of gained[p, m_p]) / (under + sum of below[p, m_p]) over m_1 >= m_2 >= ...
 
-    base, under: of each problem. gained, below: [step, problem, m]. count: m is at most this. Denominators of 0 are
-    left out.
+    base, under: one per problem. gained, below: [step, problem, m]. count: the largest m. Denominators of 0 are left
+    out.
     """
     steps, problems, width = gained.shape
     row = np.arange(problems)
@@ -419,9 +422,9 @@ def best_quotient(base: Floats, gained: Floats, under: Floats, below: Floats, co
 
 @dataclass(frozen=True, eq=False)
 class TopWeights:
-    """The sum of the largest weights among the first ranks: what so many documents of worth 1 get at most."""
+    """Sums of the largest weights among the first ranks: the largest score of a number of documents of gain 1."""
 
-    weight: Floats  # of the ranks, down to the cutoff or as deep as any list goes
+    weight: Floats  # per rank, down to the cutoff or to the end of the longest list
 
     @cached_property
     def total(self) -> Floats:
@@ -444,22 +447,22 @@ class TopWeights:
 
 
 def as_they_are(count: Ints, size: Ints) -> Floats:
-    """The number of documents itself."""
+    """Return the number of documents."""
     return np.asarray(count, np.float64)
 
 
 def at_most(most: int) -> Curve:
-    """The number of documents, cut."""
+    """Return a curve: the number of documents, at most `most`."""
     return lambda count, size: np.minimum(count, most).astype(np.float64)
 
 
 def number_of_gradings(unknown: Unknown) -> float:
-    """How many there are of the list that has most."""
+    """Return the number of gradings of the list that has most gradings."""
     return float(np.exp(min(int(unknown.count.max(initial=0)) * np.log(len(unknown.grades)), 700.0)) * (1.0 - 1e-9))
 
 
 def enumerated(unknown: Unknown, score: Callable[[Lists], Floats]) -> tuple[Floats, Floats]:
-    """The gradings of smallest and of largest score, by trying all of them."""
+    """Return the gradings with the smallest and the largest score, by trying all gradings."""
     options = len(unknown.grades)
     low, high = unknown.all(unknown.grades[0]), unknown.all(unknown.grades[0])
     for i in np.flatnonzero(unknown.count).tolist():
@@ -474,7 +477,7 @@ def enumerated(unknown: Unknown, score: Callable[[Lists], Floats]) -> tuple[Floa
 
 
 def _copies(one: Unknown, times: int) -> Unknown:
-    """One list so many times."""
+    """Return copies of one list."""
     lists = one.lists
 
     def again(column: Any) -> Any:
@@ -498,6 +501,6 @@ def _copies(one: Unknown, times: int) -> Unknown:
 
 
 def by_rank(unknown: Unknown, largest: bool) -> Ints:
-    """The rows of each list from the top down, or, unseen documents first, from the bottom up."""
+    """Return the rows of each list from the top down, or from the bottom up with unseen documents first."""
     at = np.where(unknown.seen, unknown.place, np.iinfo(np.int64).max)
     return np.lexsort((at if largest else -at, unknown.list))

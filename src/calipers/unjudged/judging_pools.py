@@ -313,7 +313,7 @@ def _weights(p: float) -> Weights:
 
 
 def _order(method: str, ballots: Ballots, value: Floats) -> Ints:
-    """The candidates, what to judge first first; equal ones by query, then in the order of the runs."""
+    """Return the candidates in the order of judging. Equal ones are ordered by query, then by run."""
     if method == "rbp":
         return np.argsort(-value, kind="stable")
     best = np.full(len(ballots), np.iinfo(np.int64).max)
