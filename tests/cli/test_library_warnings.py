@@ -82,7 +82,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "information difference qrels good.run poor.run blind.run": (
         lambda: cal.information.difference(cal.Experiment("qrels", ALL)), "no judged document"),
     "plan qrels good.run poor.run blind.run --budget 100 -m nDCG@5": (
-        lambda: cal.planning.plan_budget("qrels", ALL, 100, "nDCG@5"), "unjudged in the pilot"),
+        lambda: cal.planning.plan_budget(cal.Experiment("qrels", ALL, "nDCG@5"), budget=100), "unjudged in the pilot"),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
 }  # fmt: skip
 
@@ -138,7 +138,6 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     "name",
     ["compare", "fuse", "fusion.fusion_bound",
-     "planning.plan_budget",
      "stats.reproducibility", "read_scores", "evaluate", "bounds", "pool",
      ],
 )  # fmt: skip

@@ -216,7 +216,7 @@ def test_the_power_of_subsamples_is_that_of_the_t_test() -> None:
 
 def test_a_budget_is_spent_on_queries_and_depth() -> None:
     simulation = simulate(topics=30, systems=6, pool=60, retrieved=50, seed=6)
-    found = cal.planning.plan_budget(simulation.qrels, simulation.runs, 900, "nDCG@{5,20} AP")
+    found = cal.planning.plan_budget(cal.Experiment(simulation.qrels, simulation.runs, "nDCG@{5,20} AP"), budget=900)
     table = found.table()
     assert table.columns == ("measure", "depth", "queries", "judgments", "power", "low", "high", "frontier")
     assert {(row[0], row[1]) for row in table.rows} == set(itertools.product(("nDCG@5", "nDCG@20", "AP"), (5, 20)))
@@ -233,7 +233,9 @@ def test_a_budget_is_spent_on_queries_and_depth() -> None:
         for query, of in simulation.qrels.items()
     }
     at_depth = cal.evaluate(qrels, simulation.runs, "nDCG@20")
-    shallow = cal.planning.plan_budget(simulation.qrels, simulation.runs, 900, "nDCG@20", depths=[5], difference=0.1)
+    shallow = cal.planning.plan_budget(
+        cal.Experiment(simulation.qrels, simulation.runs, "nDCG@20"), budget=900, depths=[5], difference=0.1
+    )
     pairs = np.triu_indices(6, 1)
     sd = Differences.of(at_depth.values[0], *pairs).deviation
     expected = np.mean([power_t(0.1 / each, int(shallow.queries[-1]), 0.05) for each in sd])
@@ -251,9 +253,11 @@ def _best_rank(runs: dict[str, dict[str, dict[str, float]]], query: str, documen
 def test_budgets_that_buy_nothing() -> None:
     simulation = simulate(topics=5, systems=3, pool=20, retrieved=20, seed=6)
     with pytest.raises(CalipersError, match="less than two queries cost"):
-        cal.planning.plan_budget(simulation.qrels, simulation.runs, 3, "nDCG@10")
+        cal.planning.plan_budget(cal.Experiment(simulation.qrels, simulation.runs, "nDCG@10"), budget=3)
     with pytest.raises(CalipersError, match="only one run"):
-        cal.planning.plan_budget(simulation.qrels, dict(list(simulation.runs.items())[:1]), 100, "nDCG@10")
+        cal.planning.plan_budget(
+            cal.Experiment(simulation.qrels, dict(list(simulation.runs.items())[:1]), "nDCG@10"), budget=100
+        )
     assert MOST_PAIRS >= 100
 
 
@@ -444,7 +448,7 @@ def test_pictures_of_plans(require: Require, tmp_path: Path) -> None:
     require.module("altair")
     simulation = simulate(topics=12, systems=4, pool=30, retrieved=30, seed=9)
     plan = cal.plan(cal.evaluate(simulation.qrels, simulation.runs, ["nDCG@10", "AP"]), difference=0.1)
-    budget = cal.planning.plan_budget(simulation.qrels, simulation.runs, 400, "nDCG@{5,10}")
+    budget = cal.planning.plan_budget(cal.Experiment(simulation.qrels, simulation.runs, "nDCG@{5,10}"), budget=400)
     for chart in (cal.plot.power_curves(plan), cal.plot.budget_frontier(budget)):
         assert chart.to_dict()["layer"]
         cal.plot.save(chart, str(tmp_path / "chart.svg"))
@@ -474,7 +478,7 @@ def test_planning_with_trec_8(data: Path, require: Require) -> None:
     assert below < 0.8 <= enough
     folder = data / "trec/covid-round1"
     runs = [folder / f"runs/{name}.xz" for name in ("crowd1", "crowd2", "bm25t5", "baseline", "bm25_baseline")]
-    budget = cal.planning.plan_budget(folder / "qrels-rnd1.txt", runs, 2000, "nDCG@{5,10}")
+    budget = cal.planning.plan_budget(cal.Experiment(folder / "qrels-rnd1.txt", runs, "nDCG@{5,10}"), budget=2000)
     assert budget.judged[5] > budget.judged[10] > 0.8
     assert (budget.judgments <= 2000).all()
 

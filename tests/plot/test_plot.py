@@ -50,7 +50,9 @@ def charts() -> dict[str, Any]:
         "dendrogram": plot.dendrogram(difference),
         "heat_map": plot.heat_map(difference),
         "power_curves": plot.power_curves(cal.plan(scores, difference=0.1)),
-        "budget_frontier": plot.budget_frontier(cal.planning.plan_budget(qrels, runs, 60, "nDCG@{2,5}")),
+        "budget_frontier": plot.budget_frontier(
+            cal.planning.plan_budget(cal.Experiment(qrels, runs, "nDCG@{2,5}"), budget=60)
+        ),
         "difference_scatter": plot.difference_scatter(difference),
         "user_models": plot.user_models([cal.user_model(name, [0, 1, 0]) for name in ("RBP", "INST")]),
     }

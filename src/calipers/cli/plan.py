@@ -173,14 +173,12 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
         raise CalipersError(
             "--budget needs judgments and runs: scores do not say what a pool holds", file=inputs.judgments
         )
-    wanted = inputs.wanted()
-    known, runs = inputs.open(wanted.values())
-    of_pools = pool_depths(depths, [*wanted.values()])
+    pilot = inputs.experiment(jobs=lists.jobs, **lists.policies)
+    of_pools = pool_depths(depths, [*pilot.measures.values()])
     with progress(len(of_pools), "depths") as advance:
         found = plan_budget(
-            known, runs, budget, list(wanted), depths=of_pools, difference=design.difference, alpha=design.alpha,
-            pairs=design.pairs, seed=design.seed, jobs=lists.jobs, progress=advance, warn=False,
-            **lists.policies,
+            pilot.changed(progress=advance), budget=budget, depths=of_pools, difference=design.difference,
+            alpha=design.alpha, pairs=design.pairs, seed=design.seed,
         )  # fmt: skip
     note(found.title)
     warn(found.notes, lists.strict)

@@ -14,25 +14,32 @@ Information Retrieval Journal 2016.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import cpu_count
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from calipers.checks import Pairs, check_alpha, check_level, check_number, check_pairs, check_seed, check_whole
+from calipers.checks import (
+    Pairs,
+    check_alpha,
+    check_level,
+    check_number,
+    check_pairs,
+    check_seed,
+    check_type,
+    check_whole,
+)
 from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import RememberedRun, Run
-from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.collection.runs import RememberedRun, Run, unwrapped
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
+from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.inputs import kind_read
 from calipers.fusion.candidates import by_score_then_id, read_whole
 from calipers.lists import Floats, Ints
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.metaevaluation.query_sets import HalfOfDocuments
 from calipers.native.ids import encode
@@ -156,58 +163,56 @@ class BudgetPlan(Result):
 
 
 def plan_budget(
-    judgments: JudgmentsLike,
-    runs: RunsLike,
-    budget: int,
-    measures: Measures = DEFAULT_MEASURES,
+    evaluation: Evaluation,
     *,
+    budget: int,
     depths: Sequence[int] | None = None,
     difference: float | None = None,
     alpha: float = 0.05,
     pairs: Pairs = 1,
     level: float = 0.95,
     seed: int = SEED,
-    progress: Callable[[int], None] | None = None,
-    warn: bool = True,
-    **policies: Unpack[Policies],
 ) -> BudgetPlan:
-    """How to spend a number of judgments: on how many queries, how deep, and for which measure.
+    """Return how to spend a number of judgments: on how many queries, how deep, and for which measure.
 
-    depths: of the pools; those of the measures' cutoffs where not given, or 5 to 100. difference: that is to be found
-    between any two systems; where not given, each pair has the one that it has in the pilot, and the power is the share
-    of pairs that would be significant. pairs: over how many of them alpha is shared, or `all`. level: of the intervals.
-    warn: give the notes as one CalipersWarning. Policies are those of `evaluate`.
+    evaluation: the pilot, an experiment whose measures are compared.
+    budget: the number of judgments.
+    depths: depths of the pools. Without them, the cutoffs of the measures, or 5 to 100.
+    difference: the difference to detect between any two systems. Without it, each pair has the difference that it has
+        in the pilot, and the power is the share of pairs that would be significant.
+    pairs: the number of pairs that share alpha, or `all`.
+    level: level of the intervals of the power.
 
     >>> import calipers as cal
     >>> pilot = cal.simulate(topics=20, systems=4, pool=30, retrieved=30, seed=1)
-    >>> found = plan_budget(pilot.qrels, pilot.runs, 600, "nDCG@{5,10}")
+    >>> found = plan_budget(cal.Experiment(pilot.qrels, pilot.runs, "nDCG@{5,10}", warn=False), budget=600)
     >>> found.table().columns == COLUMNS, len(found.table().rows)
     (True, 4)
     """
-    asked = parse_all(measures)
-    if kind_read(measure for _, measure in asked) != "grades":
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
+    if kind_read(evaluation.measures.values()) != "grades":
         raise CalipersError("a budget is planned for one grade per document: not for subtopics, preferences or judges")
     budget, alpha, level, seed = check_whole("budget", budget), check_alpha(alpha), check_level(level), check_seed(seed)
     difference = None if difference is None else check_number("difference", difference, above=0)
     pairs = check_pairs(pairs)
-    known = as_judgments(judgments)
-    read = as_runs(runs)
+    known, read = evaluation.judgments, [unwrapped(run) for run in evaluation.runs]
     if len(read) < 2:
-        raise CalipersError(f"there is only one run ({read[0].name}): nothing to compare it with")
-    at = pool_depths(depths, [measure for _, measure in asked])
-    names = [name for name, _ in asked]
-    size = pool_sizes(read, known, at, policies.get("jobs"))
+        names = ", ".join(evaluation.systems)
+        raise CalipersError(f"there is only one run ({names}): nothing to compare it with")
+    at = pool_depths(depths, [*evaluation.measures.values()])
+    names = list(evaluation.measures)
+    size = pool_sizes(read, known, at, evaluation.jobs)
     remembered = [RememberedRun(run) for run in read]
-    reached = _first_ranks(known, remembered, policies.get("jobs"))
+    reached = _first_ranks(known, remembered, evaluation.jobs)
     a, b = _some_pairs(len(read), seed)
     count = len(read) * (len(read) - 1) // 2
     tests = count if pairs == "all" else pairs
     rows: list[tuple[Any, ...]] = []
     for depth in at:
         half = HalfOfDocuments(known, reached <= depth)
-        partial: Policies = {**policies, "unmatched": "warn"}
-        scores = evaluate(half.judgments, [half.run(run) for run in remembered], names, warn=False, **partial)
-        scores = scores.by_name()
+        runs = tuple(half.run(run) for run in remembered)
+        part = evaluation.changed(judgments=half.judgments, runs=runs, unmatched="warn", warn=False, progress=None)
+        scores = part.scores.by_name()
         per_query = float(size[depth].mean())
         for share in SHARES:
             n = min(int(share * budget / per_query), MOST_QUERIES) if per_query else 0
@@ -216,8 +221,8 @@ def plan_budget(
             for name, values in zip(names, scores.values, strict=True):
                 found = subsampled_power(Differences.of(values, a, b), n, alpha / tests, difference, level, seed)
                 rows.append((name, depth, n, round(n * per_query), share, *found))
-        if progress:
-            progress(1)
+        if evaluation.progress:
+            evaluation.progress(1)
     if not any(row[4] == 1 for row in rows):
         least = min(float(each.mean()) for each in size.values())
         raise CalipersError(f"a budget of {budget} judgments is less than two queries cost ({2 * least:.0f})")
@@ -234,7 +239,7 @@ def plan_budget(
             "pilot_queries": len(known.queries), "tested_pairs": len(a), "all_pairs": count,
         },
     )  # fmt: skip
-    warn_user(plan.notes, warn)
+    warn_user(plan.notes, evaluation.warn)
     return plan
 
 
