@@ -197,8 +197,8 @@ def plan_budget(
     pairs = check_pairs(pairs)
     known, read = evaluation.judgments, [unwrapped(run) for run in evaluation.runs]
     if len(read) < 2:
-        names = ", ".join(evaluation.systems)
-        raise CalipersError(f"there is only one run ({names}): nothing to compare it with")
+        only = ", ".join(evaluation.systems)
+        raise CalipersError(f"there is only one run ({only}): nothing to compare it with")
     at = pool_depths(depths, [*evaluation.measures.values()])
     names = list(evaluation.measures)
     size = pool_sizes(read, known, at, evaluation.jobs)
@@ -227,10 +227,10 @@ def plan_budget(
         least = min(float(each.mean()) for each in size.values())
         raise CalipersError(f"a budget of {budget} judgments is less than two queries cost ({2 * least:.0f})")
     columns = list(zip(*rows, strict=True))
-    names = ["depth", "queries", "judgments", "share", "power", "low", "high"]
+    fields = ["depth", "queries", "judgments", "share", "power", "low", "high"]
     plan = BudgetPlan(
         measure=columns[0],
-        **{name: np.array(column) for name, column in zip(names, columns[1:], strict=True)},
+        **{name: np.array(column) for name, column in zip(fields, columns[1:], strict=True)},
         pool={depth: float(each.mean()) for depth, each in size.items()},
         judged={depth: float((reached <= depth).sum() / max(each.sum(), 1)) for depth, each in size.items()},
         budget=budget,
