@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -67,6 +68,13 @@ def whole(simulated: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_report(simulated.qrels, simulated.runs, path, "nDCG@10 AP V2(nDCG@10)", title="Four systems")
     return path.read_text(encoding="utf-8")
+
+
+def test_the_method_has_the_keywords_of_the_function() -> None:
+    method, function = (inspect.signature(each).parameters for each in (cal.Experiment.report, pages.write_report))
+    assert [(name, each.default, each.kind) for name, each in [*method.items()][1:]] == [
+        (name, each.default, each.kind) for name, each in [*function.items()][1:]
+    ]
 
 
 def test_every_section_is_there_with_a_sentence_and_no_section_is_empty(whole: str) -> None:
@@ -244,6 +252,19 @@ def test_a_worse_system(tmp_path: Path) -> None:
     runs = {"old": ranked(0.9), "new": ranked(0.2)}
     write_report(FORTY, runs, tmp_path / "r.html", "RR", sections=["systems"])
     assert verdict_of((tmp_path / "r.html").read_text()).startswith("worse new is worse than old: mean RR from")
+
+
+def test_smaller_values_can_be_better(tmp_path: Path) -> None:
+    """Under an error of exposure, a system with a smaller mean is better."""
+    runs = {"old": ranked(0.2), "new": ranked(1.0)}
+    scores = cal.evaluate(FORTY, runs, "EE-L", warn=False)
+    assert scores.lower == {"EE-L"}
+    old, new = scores["EE-L"].mean(axis=1)
+    write_report(FORTY, runs, tmp_path / "r.html", "EE-L", sections=["systems"])
+    said = verdict_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert said.startswith(f"{'better' if new < old else 'worse'} new is {'better' if new < old else 'worse'} than old")
+    won = int((scores["EE-L"][1] < scores["EE-L"][0] - 1e-9).sum())
+    assert f"{won} : " in said
 
 
 def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
