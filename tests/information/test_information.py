@@ -946,7 +946,7 @@ def test_inform_difference(folder: Path) -> None:
         "--groups",
         folder / "groups.csv",
     ]
-    done = inform(*arguments, "--top", 2, "--format", "csv")
+    done = inform(*arguments, "--limit", 2, "--format", "csv")
     assert len(rows(done)) == 2
     assert "of the 2 most alike pairs 100.0% are of one group" in done.stderr
     done = inform(

