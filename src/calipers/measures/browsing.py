@@ -1,6 +1,6 @@
-"""Measures of readers who go on from each rank to the next with some chance, and five readings of every such reader.
+"""Measures of readers who go on from each rank with some probability, and five readings of every such reader.
 
-    C(i) = the chance of going on from rank i; V(i) = product of C(j) over j < i; W(i) = V(i) / sum of V;
+    C(i) = the probability to go on from rank i; V(i) = product of C(j) over j < i; W(i) = V(i) / sum of V;
     L(i) = V(i) * (1 - C(i))
     EU = sum of W(i) * gain(i)                          ETU = sum of L(i) * (gain(1) + ... + gain(i))
     EC = sum of W(i) * cost(i)                          ETC = sum of L(i) * (cost(1) + ... + cost(i))

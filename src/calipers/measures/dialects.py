@@ -110,17 +110,17 @@ def _distinct(root: Root, values: list[Any]) -> list[Any]:
 
 
 class Root(Record):
-    """One of trec_eval's measures, or a family of them: what it is here, and how its parameters are read."""
+    """A measure of trec_eval, or a family of them, with our name for it and a function that reads its parameters."""
 
     name: str
-    measure: str  # ours; empty for what is no number
+    measure: str  # our name; empty for text
     reads: Reading | None = None
-    parameter: str = ""  # of ours, that those read set
-    default: str = ""  # parameters, where none are given
+    parameter: str = ""  # our parameter that is read
+    default: str = ""  # parameters if none are given
     fixed: Mapping[str, Any] = MappingProxyType({})
-    rel: bool = True  # whether the relevance level counts
-    by_query: bool = True  # whether it is printed query by query
-    kind: str = "grades"  # of judgments that it reads
+    rel: bool = True  # it depends on the relevance level
+    by_query: bool = True  # it is printed for each query
+    kind: str = "grades"  # kind of judgments that it reads
 
     @property
     def whole(self) -> bool:

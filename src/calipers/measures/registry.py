@@ -404,9 +404,9 @@ class Measure(Record):
 
 
 FOR_WHAT = {
-    "subtopics": "ERR-IA, alpha-nDCG, D#-nDCG and the like",
-    "preferences": "prefs_simp, prefs_pair, prefs_avgjg and the like",
-    "judges": "map_avgjg, P_avgjg and the like",
+    "subtopics": "ERR-IA, alpha-nDCG, D#-nDCG and similar measures",
+    "preferences": "prefs_simp, prefs_pair, prefs_avgjg and similar measures",
+    "judges": "map_avgjg, P_avgjg and similar measures",
     "samples": "xinfAP, infNDCG and statAP",
 }
 

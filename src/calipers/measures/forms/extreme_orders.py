@@ -1,11 +1,11 @@
 """The best or the worst order of a few documents, by branch and bound.
 
-What a document adds may depend on those above it, so that taking the best one at each rank need not give the best
-order. Orders are grown rank by rank, the most promising first. With F(S) what the documents S of the first ranks add
-up to, a falling weight w makes the score a sum over ranks of (w_r - w_(r+1)) F(S_r), and each F(S_r) is bounded: where
-F is submodular, r more documents add at most the sum of their r largest gains now. Documents that add the same are one
-kind, and one that adds less to everything is not taken before a better one. A search that takes too long ends with a
-bound; weights that rise are replaced by falling ones that bound them.
+The gain of a document may depend on the documents above it, so the best document at each rank need not give the best
+order. Orders are extended rank by rank, the most promising first. Let F(S) be the total gain of the documents S of the
+first ranks. With decreasing weights w, the score is the sum over ranks of (w_r - w_(r+1)) F(S_r). Each term is bounded:
+if F is submodular, r more documents add at most the sum of their r largest current gains. Documents with the same gains
+are one kind, and a document that adds less to everything is not taken before a better one. A search that takes too long
+ends with a bound. Increasing weights are replaced by decreasing weights that bound them.
 
 Nemhauser, Wolsey & Fisher, An analysis of approximations for maximizing submodular set functions, Mathematical
 Programming 1978 (the bound).
@@ -30,11 +30,11 @@ NOISE = 1e-12
 
 
 class SearchTerm(Protocol):
-    """A part of a score, of some kinds of documents."""
+    """A term of the score that is searched, for documents of some kinds."""
 
     @property
     def kinds(self) -> Floats:
-        """[kind, ...]: what tells the kinds apart; more is never worse."""
+        """The features of each kind, [kind, ...]. Larger features are never worse."""
         ...
 
     @property

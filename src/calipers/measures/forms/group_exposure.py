@@ -102,11 +102,11 @@ COMPARED: dict[Comparison, Callable[[Floats, Floats], Floats]] = {
 
 
 class GroupExposure(Form):
-    """A function of the shares of attention that groups get and should get, which is 1 where they are the same.
+    """A function of the shares of attention that groups get and should get, which is 1 if both are the same.
 
-    A tie, and a random ranking, which is one tie, is scored by the attention that it gives on average. Lists need not
-    rank everything, and samples of a ranking may be averaged, so that any shares of the groups that have a document can
-    be had, or come near. So the bounds are those of all shares: none passes them, and a ranking need not attain them.
+    A tie is scored by its mean attention, and so is a random ranking, which is one tie. Lists need not rank all
+    documents, and samples of rankings may be averaged, so almost all shares of groups with a document are possible. The
+    bounds are those of all shares: no ranking exceeds them, but a ranking need not reach them.
     """
 
     comparison: Comparison

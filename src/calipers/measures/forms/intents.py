@@ -1,7 +1,7 @@
-"""Forms that read judgments by subtopic: one form for each intent of the query, added up.
+"""Forms for judgments by subtopic: the weighted sum of a plain form over the intents of the query.
 
-A document may answer several intents. What the list is worth to one intent, a plain form says, from the grades for that
-intent alone; so averages over ties, and expected values, are as exact as that form's.
+A document may answer several intents. A plain form scores the list for one intent, with the grades for that intent. So
+averages over ties and expected scores are as exact as those of the plain form.
 """
 
 from __future__ import annotations

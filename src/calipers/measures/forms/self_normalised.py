@@ -1,4 +1,4 @@
-"""Measures divided by what the best order of the documents *found* would get."""
+"""Forms divided by the score of the best order of the *retrieved* documents."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SEED = 42
 
 
 class SelfNormalisedGain(Form):
-    """DCG@k over the DCG of the same top k sorted best first; undefined where the top k has no gain.
+    """DCG@k over the DCG of the same top k sorted best first, undefined if the top k has no gain.
 
-    A tie that straddles k decides which documents are in the top k. Given how many of each worth it shows, both
-    parts are known, so the average runs over these compositions, weighted by the multivariate hypergeometric
-    distribution. Orders with no gain count 0 where other orders have some. Beyond MOST_COMPOSITIONS it is sampled.
+    A tie across k decides which documents are in the top k. The number of shown documents of each gain (a composition)
+    determines both DCGs, so the average is over compositions, weighted by the multivariate hypergeometric distribution.
+    Orders without a gain count 0 if other orders have a gain. More than MOST_COMPOSITIONS compositions are sampled.
     """
 
     weight: Weights

@@ -113,9 +113,9 @@ class JudgedOnly(Wrapper):
 
 
 class WithoutZeroGains(Wrapper, final=False):
-    """A form of the documents that are worth something alone: where the others stand shows in the ranks.
+    """A form that reads only documents with a gain. Other documents matter only through ranks.
 
-    Fewer rows also mean fewer orders of a tie to go through.
+    Fewer rows also mean fewer orders of a tie.
     """
 
     value: Value
