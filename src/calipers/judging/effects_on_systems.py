@@ -1,4 +1,4 @@
-"""What a judge does to systems: their order, the significant differences between them, and whom it favours.
+"""Effects of a judge on systems: their order, significant differences, and systems that the judge favours.
 
 Systems are scored under the human's and under each judge's labels, on the queries that both judged.
 
@@ -39,7 +39,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The scores of systems under the human's labels, and under each judge's."""
+    """Scores of systems under the human's labels, and under the labels of each judge."""
 
     names: tuple[str, ...]  # the first is the human
     scores: tuple[Scores, ...]  # of each, on all the queries that it judged
@@ -60,7 +60,7 @@ class Effects:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Of which judges nothing is tested."""
+        """Sentences about judges with too few queries for a test."""
         few = [judge for judge in self.judges if len(self.common(judge)[0].queries) < 2]
         return tuple(f"{judge}: no test can be made on fewer than two queries in common" for judge in few)
 
@@ -73,7 +73,7 @@ class Effects:
     # -- the order of systems ----------------------------------------------------------------------
 
     def table(self) -> Table:
-        """One row per judge and measure: how alike the orders of systems are, and the significant differences."""
+        """Return one row per judge and measure: agreement of the orders of systems, and significant differences."""
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
             ours, theirs = self.common(judge)
@@ -92,7 +92,7 @@ class Effects:
         return Table(COLUMNS, tuple(rows), {**self.testing, "queries": len(self.scores[0].queries)})
 
     def compared(self, judge: str) -> tuple[Comparison, Comparison]:
-        """All pairs of systems, tested under the human's and under this judge's labels."""
+        """Return tests of all pairs of systems, under the human's and under this judge's labels."""
         ours, theirs = self.common(judge)
         found = []
         for who, scores in ((0, ours), (self.names.index(judge), theirs)):
@@ -103,7 +103,7 @@ class Effects:
         return found[0], found[1]
 
     def _significant(self, judge: str, queries: int) -> list[tuple[Cell, ...]]:
-        """Of each measure: pairs that are significant under both, in opposite directions, only here, only there."""
+        """Return, per measure, the numbers of pairs that agree, conflict, are missed, or are false (see `table`)."""
         if queries < 2:
             return [(None,) * 4] * len(self.measures)
         one, other = self.compared(judge)
@@ -117,7 +117,7 @@ class Effects:
         return counts
 
     def ranks(self) -> Table:
-        """judge, measure, system, score_human, score_judge, rank_human, rank_judge, gained: one row per system."""
+        """Return one row per judge, measure and system: scores and ranks under both labels, and ranks gained."""
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
             ours, theirs = (means(scores) for scores in self.common(judge))
@@ -133,7 +133,7 @@ class Effects:
         )
 
     def conditional(self) -> Table:
-        """Information tau between the orders of the human and a judge, alone and given the order of a third judge.
+        """Return information tau between the orders of the human and a judge, alone and given a third judge.
 
         What is left given the third is what this judge and the human share that the third does not tell.
         """
@@ -155,7 +155,7 @@ class Effects:
     # -- whom it favours ---------------------------------------------------------------------------
 
     def resampled_gains(self, judge: str, draws: int = DRAWS, seed: int = SEED) -> tuple[Floats, Floats]:
-        """Ranks that each system gains: [measure, system], and in resamples of the queries [draw, measure, system]."""
+        """Return ranks that systems gain, [measure, system], and the same in resamples, [draw, measure, system]."""
         ours, theirs = self.common(judge)
         size = len(ours.queries)
         times = times_drawn(np.random.default_rng(seed).integers(0, size, (draws, size)), size)
@@ -169,7 +169,7 @@ class Effects:
         return gained(means(ours), means(theirs)), drawn[0] - drawn[1]
 
     def favours(self, level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Table:
-        """judge, measure, system, gained, low, high: ranks that a system gains under a judge, most first.
+        """Return the ranks that each system gains under a judge, most first, with an interval.
 
         The interval is between the percentiles over resampled queries.
         """
@@ -184,8 +184,7 @@ class Effects:
         return Table(("judge", "measure", "system", "gained", "low", "high"), tuple(rows), about)
 
     def families(self, groups: Mapping[str, str], level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Table:
-        """judge, measure, group, systems, gained, low, high, favoured: the mean ranks that a family of systems gains
-        over the other systems.
+        """Return the mean ranks that a family of systems gains over all other systems, with an interval.
 
         Favoured are families whose interval over resampled queries lies above 0; a judge that favours rankers built on
         its own model rewards itself.
@@ -238,7 +237,7 @@ def scored(judge_table: JudgeTable, judge: str | int, evaluation: Evaluation) ->
 
 
 def on_queries(scores: Scores, queries: Sequence[str]) -> Scores:
-    """The scores on these queries only."""
+    """Return the scores on these queries only."""
     place = {query: q for q, query in enumerate(scores.queries)}
     chosen = [place[query] for query in queries]
     if chosen == list(range(len(scores.queries))):
@@ -253,18 +252,18 @@ def on_queries(scores: Scores, queries: Sequence[str]) -> Scores:
 
 
 def means(scores: Scores) -> Floats:
-    """[measure, system], each measure averaged in its own way."""
+    """Return means over queries, [measure, system]. Each measure is averaged in its own way."""
     table = scores.mean()
     return np.array([table[measure] for measure in scores.measures], dtype=np.float64)
 
 
 def gained(truth: Floats, other: Floats) -> Floats:
-    """The ranks that each system gains: [measure, system]."""
+    """Return the ranks that each system gains, [measure, system]."""
     return descending_ranks(truth) - descending_ranks(other)
 
 
 def largest_drop(truth: Floats, other: Floats) -> tuple[float | int, int | None]:
-    """The most ranks that a system loses, and which one: of several the best one; none where nothing drops.
+    """Return the largest number of ranks that a system loses, and the system: the best one of several, or None.
 
     >>> largest_drop(np.array([0.9, 0.8, 0.7]), np.array([0.5, 0.8, 0.7]))
     (2, 0)
@@ -279,12 +278,12 @@ def largest_drop(truth: Floats, other: Floats) -> tuple[float | int, int | None]
 
 
 def whole(value: float) -> float | int:
-    """A whole number as one; ranks of tied systems may be halves."""
+    """Return whole numbers as int. Ranks of tied systems may be halves."""
     return int(value) if float(value).is_integer() else float(value)
 
 
 def _over(gain: Floats, chosen: Ints, rest: Ints) -> Floats:
-    """The mean gain of some systems less that of the rest; of all systems together it is 0."""
+    """Return the mean gain of some systems minus that of all others. It is the gain itself if there are no others."""
     others = gain[..., rest].mean(axis=-1) if rest.any() else 0.0
     return np.asarray(gain[..., chosen].mean(axis=-1) - others)
 

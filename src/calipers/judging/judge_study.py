@@ -1,4 +1,4 @@
-"""The judges of a collection, judged: one call, and every question about them from its result."""
+"""Comparison of judges with people: agreement on labels, and effects on systems."""
 
 from __future__ import annotations
 
@@ -145,11 +145,11 @@ class JudgeStudy(Result):
 
     @cached_property
     def confusion(self) -> dict[str, Confusion]:
-        """Of each judge on the human's scale: how often it gave each grade where the human gave each."""
+        """Confusion matrices of the judges whose grades are on the human's scale, by name."""
         return {judge: Confusion.of(self._rounded(judge), judge) for judge in self.judges if self.comparable(judge)}
 
     def _rounded(self, judge: str) -> JudgeTable:
-        """The judge_table, the mean of judges on whole grades rounded to whole grades."""
+        """Return the labels. The combination `mean` is rounded to whole grades if the judges use whole grades."""
         judge_table, place = self.judge_table, self.judge_table.place(judge)
         if place <= self.single or judge != MEAN or judge_table.scale(1).has_fractions:
             return judge_table
@@ -158,21 +158,21 @@ class JudgeStudy(Result):
         return replace(judge_table, grade=grade)
 
     def comparable(self, judge: str) -> bool:
-        """Whether the judge's grades are on the human's scale."""
+        """Return True if the judge's grades are on the human's scale."""
         return self._rounded(judge).mismatch(judge) is None
 
     def refuse_other_scales(self) -> None:
-        """Stop at judges whose grades are on another scale."""
+        """Raise an error if the grades of a judge are on another scale."""
         for judge in self.judges:
             if reason := self._rounded(judge).mismatch(judge):
                 raise CalipersError(f"{reason}; {ADVICE}")
 
     def _agreement(self) -> Table:
-        """judge, labels (in common), missing, agreement, kappa, kappa_linear, kappa_quadratic, alpha, bias."""
+        """Return judge, labels (in common), missing, agreement, kappa, kappa_linear, kappa_quadratic, alpha, bias."""
         return self._labelled(COLUMNS)
 
     def statistics(self) -> Table:
-        """The same with every statistic."""
+        """Return the agreement with all statistics."""
         return self._labelled(tuple(STATISTICS))
 
     def _labelled(self, names: Sequence[str]) -> Table:
@@ -184,7 +184,7 @@ class JudgeStudy(Result):
         return Table(("judge", "labels", "missing", *names), tuple(rows))
 
     def intervals(self, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
-        """judge, statistic, value, low, high: percentiles over resampled queries."""
+        """Return judge, statistic, value, low, high: percentiles over resampled queries."""
         check_level(level)
         rows: list[tuple[Cell, ...]] = []
         for judge, confusion in self.confusion.items():
@@ -194,7 +194,7 @@ class JudgeStudy(Result):
         return Table(("judge", "statistic", "value", "low", "high"), tuple(rows), about)
 
     def per_query(self) -> Table:
-        """judge, query, labels, and every statistic: undefined where a query has one grade only."""
+        """Return judge, query, labels and all statistics, which are undefined for queries with one grade only."""
         rows: list[tuple[Cell, ...]] = []
         for judge, confusion in self.confusion.items():
             known = confusion.per_query()
@@ -206,14 +206,14 @@ class JudgeStudy(Result):
         return Table(("judge", "query", "labels", *STATISTICS), tuple(rows))
 
     def by_grade(self) -> Table:
-        """judge, grade, how often the human and the judge gave it, precision, recall, F1."""
+        """Return, per judge and grade, how often the human and the judge gave it, precision, recall and F1."""
         tables = [confusion.by_grade() for confusion in self.confusion.values()]
         if not tables:
             raise CalipersError("no judge is on the human's scale: there are no grades to compare")
         return Table(tables[0].columns, tuple(row for table in tables for row in table.rows))
 
     def alpha_of_all(self) -> Table:
-        """raters, judges, nominal, ordinal, interval: Krippendorff's alpha of all judges, with the human and without.
+        """Return Krippendorff's alpha of all judges, with the human and without: nominal, ordinal, interval.
 
         Judges on another scale than the human's, and combinations, are left out.
         """
@@ -225,9 +225,9 @@ class JudgeStudy(Result):
         return Table(("raters", "judges", *LEVELS), tuple(rows))
 
     def reliability(self) -> Table:
-        """judge, accuracy, and how often it is right at each grade, by Dawid and Skene's EM: without human labels."""
+        """Return, per judge, its accuracy at each grade, estimated without human labels (Dawid and Skene's EM)."""
         if self.single < 2:
-            raise CalipersError("there is only one judge beside the human: reliabilities need several")
+            raise CalipersError("there is only one judge besides the human: reliabilities need several")
         return reliability(self.judge_table, self.single)
 
     # -- systems -----------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class JudgeStudy(Result):
         return self.on_systems
 
     def effects(self) -> Table:
-        """judge, measure, tau, tau_ap, rho, rbo, largest_drop, dropped_system, agree, conflict, missed, false.
+        """Return judge, measure, tau, tau_ap, rho, rbo, largest_drop, dropped_system, agree, conflict, missed, false.
 
         tau is Kendall's tau-b of the systems' means under the human's and under the judge's labels, tau_ap takes the
         human's order as the truth, rho is Spearman's, rbo has p = 0.9. A drop is in ranks. agree: pairs of systems that
@@ -264,7 +264,7 @@ class JudgeStudy(Result):
         return self.effect.families(groups, level, draws, seed)
 
     def correct(self, level: float = LEVEL, seed: int = SEED) -> Table:
-        """The scores of systems on all the queries that a judge labelled, repaired by those that people judged too.
+        """Return scores on all queries that a judge labelled, repaired by the queries that people judged, too.
 
         One row per judge, measure and system: judge, measure, system, human (the mean of the queries that people
         judged), judged (of all under the judge's labels), corrected, low, high, human_low, human_high, weight, n
@@ -280,23 +280,23 @@ class JudgeStudy(Result):
         return corrected_means(self.effect, level, seed)
 
     def correct_differences(self, level: float = LEVEL, seed: int = SEED) -> Table:
-        """The same for the difference of each two systems."""
+        """Return repaired differences of all pairs of systems, with the columns of `correct`."""
         check_level(level)
         return corrected_differences(self.effect, level, seed)
 
     def fill(self) -> Table:
-        """The scores of systems with the human's holes filled by each judge's labels, and who they rest on.
+        """Return scores with each judge's labels where the human gave none, and the shares that rest on either.
 
         judge, measure, system, score, human_share, judge_share, human_only, labels_human, labels_judge.
         """
         return filled_table(self.judge_table, self.evaluation, self.effect.scores[0], self.judges)
 
     def ranked(self, judge: str) -> Ranked:
-        """What the systems retrieved of the documents that a judge labelled, to try other labels on."""
+        """Return what the systems retrieved of the documents that a judge labelled, to try other labels."""
         return Ranked.of(self.judge_table, judge, self.evaluation, self.effect.systems)
 
     def turns(self, judge: str, measure: str, pairs: Iterable[tuple[str, str]] | None = None) -> list[Turn]:
-        """The fewest labels that turn the order of two systems: of these pairs, or of neighbours in the order."""
+        """Return the fewest labels that turn the order of two systems, for these pairs or for neighbours."""
         ranked = self.ranked(judge)
         place = {system: s for s, system in enumerate(self.effect.systems)}
         if pairs is None:
@@ -308,7 +308,7 @@ class JudgeStudy(Result):
         return [fewest_labels(ranked, measure, a, b, np.array(grades)) for a, b in chosen]
 
     def robustness(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
-        """judge, measure, system_a, system_b, difference, labels, how, of_labels: how few labels turn an order."""
+        """Return the fewest labels that turn each order: one row per judge, measure and pair of systems."""
         wanted = None if pairs is None else list(pairs)
         rows: list[tuple[Cell, ...]] = [
             (judge, measure, turn.system_a, turn.system_b, turn.difference, turn.labels, turn.how, self._labels(judge))
@@ -338,16 +338,18 @@ class JudgeStudy(Result):
     def survival(
         self, judge: str, measure: str | None = None, draws: int = LABEL_DRAWS, seed: int = SEED
     ) -> tuple[Floats, Floats]:
-        """The mean of each system under a judge's labels, and [A, B]: the chance that A beats B under labels that the
-        human could have given, drawn by the judge's own confusion matrix.
+        """Return the mean of each system under a judge's labels, and the probability that A beats B, [A, B].
+
+        The probability is over labels that the human could have given, drawn by the judge's confusion matrix.
         """
         check_whole("draws", draws)
         name = self.effect.measures[0] if measure is None else measure
         return survival(self.judge_table, self.ranked(judge), judge, name, draws, seed)
 
     def chances(self, draws: int = LABEL_DRAWS, seed: int = SEED) -> Table:
-        """judge, measure, system_a, system_b, difference, chance: of each pair, the better one by the judge's labels
-        first, the chance that it still is under drawn labels.
+        """Return, per pair of systems, the probability that the better one stays better under drawn labels.
+
+        Columns: judge, measure, system_a (the better one by the judge's labels), system_b, difference, chance.
         """
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
@@ -365,13 +367,13 @@ class JudgeStudy(Result):
     def circularity(self) -> Table:
         """Return how well orders of systems agree if every run is re-ranked by the judge's own labels.
 
-        Columns: judge, measure, tau (of the runs as they are), tau_reranked, and by how much re-ranking raises the mean
-        score under the labels of people (gain_human) and of the judge (gain_judge). See Clarke & Dietz 2024.
+        Columns: judge, measure, tau (of the runs as they are), tau_reranked, and the rise of the mean score by
+        re-ranking, under the labels of people (gain_human) and of the judge (gain_judge). See Clarke & Dietz 2024.
         """
         return circularity_table(self.judge_table, self.evaluation, self.effect)
 
     def knowledge(self, draws: int = KNOWLEDGE_DRAWS, seed: int = SEED) -> Knowledge:
-        """What each judge knows of the order of the systems' documents, and all together, in bits, beside chance."""
+        """Return what the order of systems' documents tells about each judge and all judges, in bits, and by chance."""
         if not self.runs:
             raise CalipersError("no systems were given: there is nothing to know of")
         judge_table = self.judge_table
@@ -386,7 +388,7 @@ class JudgeStudy(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the labels: for example, labels that were left out and scales that differ."""
+        """Notes about the labels: for example, labels that were left out and scales that differ."""
         said = []
         for name, count in zip(self.judge_table.names, self.judge_table.repeated, strict=False):
             if count:
@@ -408,7 +410,7 @@ class JudgeStudy(Result):
             elif len(theirs) == 1 or len(human) == 1:
                 who, grade = ("the judge", confusion.columns[theirs[0]]) if len(theirs) == 1 else (
                     "the human", confusion.rows[human[0]])  # fmt: skip
-                said.append(f"{judge}: {who} gave one grade only ({grade:g}), so kappa is 0 whatever the other says")
+                said.append(f"{judge}: {who} gave one grade only ({grade:g}), so kappa is 0")
             strays = sorted(set(self.judge_table.scale(judge).grades) - set(self.judge_table.scale(0).grades))
             if strays and judge != MEAN:
                 count = int(np.isin(self.judge_table.labels(judge), strays).sum())
@@ -438,7 +440,7 @@ class JudgeStudy(Result):
 
 
 def _label(known: Judgments, row: int) -> tuple[str, str, float]:
-    """The query, the document and the grade of a label."""
+    """Return the query, the document and the grade of a label."""
     return known.queries[int(known.pool.query[row])], known.document_names[row], whole(float(known.pool.grade[row]))
 
 

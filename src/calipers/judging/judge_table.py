@@ -1,4 +1,4 @@
-"""What several judges say of the same documents: one row per document that any of them labelled."""
+"""Labels of several judges: one row per document that at least one of them labelled."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _ENDING = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]*$")
 
 @dataclass(frozen=True, eq=False)
 class JudgeTable:
-    """The labels of some judges; the first is the one whom the others are compared with."""
+    """Labels of some judges. All others are compared with the first, who stands for people."""
 
     names: tuple[str, ...]
     whole: Judgments  # every document that any of them labelled; its grades mean nothing
     grade: Floats  # [judge, row of the pool]; NaN where a judge gave none
-    same: frozenset[int] = frozenset()  # those whose grades are said to be on the scale of the first
+    same: frozenset[int] = frozenset()  # judges whose grades are on the scale of the first, as the user says
     repeated: tuple[int, ...] = ()  # labels of each that were given twice
 
     @classmethod
@@ -72,7 +72,7 @@ class JudgeTable:
         return found
 
     def place(self, judge: str | int) -> int:
-        """Where a judge stands, by name."""
+        """Return the row of a judge, given by name or by number."""
         if isinstance(judge, int):
             return judge
         if judge not in self.names:
@@ -81,7 +81,7 @@ class JudgeTable:
 
     @property
     def judges(self) -> tuple[str, ...]:
-        """Those who are compared with the first."""
+        """Names of all judges but the first."""
         return self.names[1:]
 
     @property
@@ -94,23 +94,23 @@ class JudgeTable:
         return ~np.isnan(self.grade)
 
     def common(self, judge: str | int) -> NDArray[np.bool_]:
-        """The rows that both this judge and the first have labelled."""
+        """Return True for the rows that both this judge and the first have labelled."""
         return np.asarray(self.given[0] & self.given[self.place(judge)])
 
     def missing(self, judge: str | int) -> int:
-        """How many labels of the first this judge lacks."""
+        """Return the number of labels of the first judge that this judge lacks."""
         return int((self.given[0] & ~self.given[self.place(judge)]).sum())
 
     def extra(self, judge: str | int) -> int:
-        """How many documents only this judge has labelled, and not the first."""
+        """Return the number of documents that this judge has labelled and the first has not."""
         return int((~self.given[0] & self.given[self.place(judge)]).sum())
 
     def asked(self, judge: str | int) -> NDArray[np.bool_]:
-        """The queries of which this judge has labelled something."""
+        """Return True for the queries with a label of this judge."""
         return np.asarray(self.whole.pool.count(self.given[self.place(judge)]) > 0)
 
     def labels(self, judge: str | int) -> Floats:
-        """The labels that this judge gave, the missing ones left out."""
+        """Return the labels that this judge gave, without missing ones."""
         place = self.place(judge)
         return np.asarray(self.grade[place][self.given[place]])
 
@@ -118,7 +118,7 @@ class JudgeTable:
         return Scale.of(self.grade[self.place(judge)])
 
     def mismatch(self, judge: str | int) -> str | None:
-        """Why this judge's grades cannot be compared with those of the first one by one; None where they can."""
+        """Return why this judge's grades cannot be compared with those of the first, or None if they can."""
         place = self.place(judge)
         ours, theirs = self.scale(0), self.scale(place)
         shown = f"the grades of {self.names[place]} are {theirs}, those of the human {ours}"
@@ -129,16 +129,16 @@ class JudgeTable:
         return None
 
     def judgments(self, judge: str | int) -> Judgments:
-        """The labels of one judge as judgments."""
+        """Return the labels of one judge as judgments."""
         return self.view(judge).judgments
 
     def view(self, judge: str | int) -> OneJudge:
-        """The labels of one judge, and runs as they look to that judge."""
+        """Return the labels of one judge. Its `run` shows runs as this judge sees them."""
         place = self.place(judge)
         return OneJudge(self.whole, self.given[place], self.names[place], self.grade[place])
 
     def with_labels(self, name: str, grade: Floats) -> JudgeTable:
-        """With one more judge."""
+        """Return the table with one more judge."""
         if name in self.names:
             raise CalipersError(f"there is a judge called '{name}' already")
         return replace(self, names=(*self.names, name), grade=np.vstack([self.grade, grade]))
@@ -146,7 +146,7 @@ class JudgeTable:
 
 @dataclass(frozen=True, eq=False)
 class OneJudge(HalfOfDocuments):
-    """The labels of one judge, among all the documents that anybody labelled. Runs are read once for all judges."""
+    """Labels of one judge, among all documents that any judge labelled. Runs are read once for all judges."""
 
     name: str
     grade: Floats  # of every row; only those of the chosen rows count
@@ -248,7 +248,7 @@ def _refuse_strangers(human: Judgments, name: str, judge: Judgments) -> None:
 
 
 def _side_by_side(every: Sequence[Judgments]) -> tuple[Judgments, Floats]:
-    """All documents of all judges by query, in the order in which they are first met, and who gave them which grade."""
+    """Return all documents of all judges by query, in order of appearance, and the grades, [judge, document]."""
     place_of: dict[str, dict[bytes, int]] = {}
     places: list[list[int]] = []
     for known in every:

@@ -1,4 +1,4 @@
-"""Repaired scores as tables: of each system or pair, measure and judge; and what the judge was worth, in words."""
+"""Tables of repaired scores per judge, measure and system or pair, and sentences on the value of each judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS = (
 
 
 def corrected_means(effects: Effects, level: float = 0.95, seed: int = SEED) -> Table:
-    """The repaired mean of each system under each measure, with each judge: one row each."""
+    """Return the repaired means: one row per judge, measure and system."""
     rows: list[tuple[Cell, ...]] = []
     for judge in effects.judges:
         for m, measure in enumerate(effects.measures):
@@ -30,7 +30,7 @@ def corrected_means(effects: Effects, level: float = 0.95, seed: int = SEED) -> 
 
 
 def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEED) -> Table:
-    """The repaired difference of each two systems: one row per judge, measure and pair."""
+    """Return the repaired differences of systems: one row per judge, measure and pair."""
     a, b = all_pairs(len(effects.systems))
     rows: list[tuple[Cell, ...]] = []
     for judge in effects.judges:
@@ -46,7 +46,7 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
 
 
 def helped(table: Table) -> list[str]:
-    """What each judge was worth, in words: one line per judge and measure."""
+    """Return sentences on how much each judge helped: one per judge and measure."""
     said = []
     names = ("judge", "measure", "worth", "n", "others", "to_halve", "low", "sparse")
     differences = "system_a" in table.columns
@@ -83,13 +83,13 @@ def helped(table: Table) -> list[str]:
 
 
 def _within(effects: Effects, judge: str, m: int) -> Range | None:
-    """The range of a measure, unless a score under the human's or the judge's labels is beyond it."""
+    """Return the range of a measure, or None if a score under the human's or the judge's labels is outside it."""
     both = [range_of_scores(effects.scores[who], m) for who in (0, effects.names.index(judge))]
     return None if None in both else both[0]
 
 
 def _split(effects: Effects, judge: str, m: int) -> tuple[Floats, Floats, Floats]:
-    """Scores on the queries of both, under either's labels, and on those that only the judge labelled."""
+    """Return scores on the queries of both, under either's labels, and on queries that only the judge labelled."""
     ours, theirs = effects.common(judge)
     known = effects.scores[effects.names.index(judge)]
     human = set(effects.scores[0].queries)

@@ -5,7 +5,7 @@ y_i is the score of query i under the human's labels (n queries), f_i under a ch
     theta = mean_n(y - l f) + l mean_N(f)        var = var_n(y - l f) / n + l^2 var_N(f) / N
     l*    = cov(y, f) / ((1 + n/N) var(f)), between 0 and 1
 
-theta is unbiased for any fixed weight l, whatever the judge is worth; l = 0 is the human's part alone. A weight tuned
+theta is unbiased for any fixed weight l, however good the judge is; l = 0 is the human's part alone. A weight tuned
 on the same queries has a bias of order 1/n, so it is cross-fitted: the queries of either half are weighed by what the
 other half says. For differences of systems, y and f are differences.
 
@@ -26,8 +26,8 @@ c = y - l f on the n queries, and var, skewness g and kurtosis k of f over all n
    and the judge's, each weighed by its number of queries.
 
 3. The variance is itself uncertain, the more so the heavier the tails. Of the relative variance of a sample variance,
-   (k - 1)/n, the share g^2/n goes with the mean, which is what Hall's transformation removes; by what is left, as
-   Satterthwaite has it, the degrees of freedom are 2 / ((k - 3 - g^2)/n + 2/(n - 1)), at most n - 1.
+   (k - 1)/n, the share g^2/n goes with the mean, which is what Hall's transformation removes; by the rest, following
+   Satterthwaite, the degrees of freedom are 2 / ((k - 3 - g^2)/n + 2/(n - 1)), at most n - 1.
 
 Where a few queries have nearly all of the variance, this does not suffice: a kurtosis k means that about 1 in k queries
 carries the variance, and n queries miss all of those with a chance of (1 - 1/k)^n. A row is called sparse where that is
@@ -77,7 +77,7 @@ from calipers.stats.significance import SEED
 
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
-# Round numbers; docs/judges.md says on which collections they were chosen, and on which tested.
+# Round numbers; research/judges.md says on which collections they were chosen, and on which tested.
 HEAVIEST_TAILS = 6.0  # kurtosis, that of Laplace's distribution, beyond which a row is sparse
 WIDER_JUDGE = 2.0  # times the standard deviation of the human's scores, beyond which the judge's make a row sparse
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
@@ -85,7 +85,7 @@ LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half 
 
 @dataclass(frozen=True, eq=False)
 class RepairedMeans:
-    """Means repaired by prediction-powered inference; arrays are in the order of the rows given."""
+    """Means repaired by prediction-powered inference. Arrays are in the order of the given rows."""
 
     human: Floats  # the mean of the human-judged queries alone
     judged: Floats  # the mean of all queries under the judge's labels
@@ -105,7 +105,7 @@ class RepairedMeans:
 
 @dataclass(frozen=True)
 class _Shape:
-    """How a judge's scores vary over all queries: one figure per row."""
+    """Variation of a judge's scores over all queries: one number per row."""
 
     variance: Floats
     skewness: Floats  # 0 where nothing varies
@@ -122,7 +122,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class _Varied:
-    """How far a repaired mean may be off: one figure per row."""
+    """Variation of a repaired mean: one number per row."""
 
     spread: Floats  # variance of a human-judged query, corrected by the judge's
     skewness: Floats
@@ -134,7 +134,7 @@ class _Varied:
     above: Floats
 
     def interval(self, mean: Floats, n: Floats | int, level: float) -> tuple[Floats, Floats]:
-        """Both ends, from n human-judged queries; an end that does not vary is the mean, if the other one varies."""
+        """Return both ends, from n human-judged queries. If only one end varies, the other is the mean."""
         low, high = self._hall(mean, n, -self.below, level)[0], self._hall(mean, n, self.above, level)[1]
         return np.where(np.isnan(high), low, np.fmin(low, mean)), np.where(np.isnan(low), high, np.fmax(high, mean))
 
@@ -157,10 +157,13 @@ def prediction_powered(
     ahead: int = LOOK_AHEAD,
     within: Range | None = None,
 ) -> RepairedMeans:
-    """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
+    """Return the repaired mean of each row.
 
-    ahead: how many times the queries at hand are looked at for an interval of half the width.
-    within: the least and the greatest that a score, or a difference, can be, where that is known.
+    y, f: scores under the human's and the judge's labels, [row, query]. others: scores of queries that only the judge
+        labelled, [row, query].
+
+    ahead: up to this many times the given queries are considered for an interval of half the width.
+    within: the smallest and the largest possible score, or difference, if known.
 
     >>> y = np.array([[0.2, 0.5, 0.4, 0.7, 0.6, 0.3]])
     >>> found = prediction_powered(y, y + 0.3, np.array([[0.6, 0.8, 0.7, 0.9, 0.8, 0.7, 0.5, 1.0]]))
@@ -221,7 +224,7 @@ def prediction_powered(
 def skewed_interval(
     mean: Floats, variance: Floats, third: Floats, degrees: Floats | int, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """Both ends of Hall's interval of a mean, from its variance and third cumulant; NaN where it does not vary.
+    """Return both ends of Hall's interval of a mean, from its variance and third cumulant; NaN if it does not vary.
 
     >>> x = np.array([[0.1, 0.2, 0.3, 0.4, 0.5]])
     >>> low, high = skewed_interval(x.mean(axis=1), x.var(axis=1, ddof=1) / 5, np.zeros(1), 4)  # Student's
@@ -239,7 +242,9 @@ def skewed_interval(
 def with_part_of_a_query(
     variance: Floats, n: Floats | int, part: Floats | float, away: Floats
 ) -> tuple[Floats, Floats]:
-    """How far the mean of n queries moves, and their variance, with part of one more, so far away from the mean.
+    """Return the shift of the mean of n queries, and their variance, with part of one more query.
+
+    part: the weight of that query. away: its distance from the mean.
 
     >>> x, more = np.array([[0.0, 0.0, 1.0, 3.0]]), np.array([[0.0, 0.0, 1.0, 3.0, 6.0]])  # 5 away from the mean
     >>> with_part_of_a_query(x.var(axis=1, ddof=1), 4, 1.0, np.array([5.0]))
@@ -252,12 +257,12 @@ def with_part_of_a_query(
 
 
 def chance_to_miss(share: Floats, n: Floats | int) -> Floats:
-    """The chance that n queries hold none of this share of all queries."""
+    """Return the probability that n queries hold none of this share of all queries."""
     return np.asarray((1 - np.minimum(share, 1.0)) ** n)
 
 
 def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
-    """Whether this share of all queries, which carries the variance, is too small for an interval from n of them.
+    """Return True if the share of queries that carries the variance is too small for an interval from n queries.
 
     >>> is_sparse(np.array([1 / 3, 0.18, 0.15]), 15).tolist(), is_sparse(np.array([1 / 3, 0.18, 0.15]), 30).tolist()
     ([False, True, True], [False, False, True])
@@ -266,7 +271,7 @@ def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
 
 
 def carrying_share(sample: Floats) -> Floats:
-    """The share of all queries that carries the variance, by a sample of them: 1 / kurtosis, 0 where nothing varies.
+    """Return the share of queries that carries the variance, from a sample: 1 / kurtosis, or 0 if nothing varies.
 
     The kurtosis of a few queries is too small on average, so it is the unbiased one (Joanes & Gill's G2 + 3).
 
@@ -279,12 +284,12 @@ def carrying_share(sample: Floats) -> Floats:
 
 
 def _degrees(excess: Floats, n: Floats | int) -> Floats:
-    """Of freedom, of the variance of n human-judged queries, by the excess of a _Shape."""
+    """Return the degrees of freedom of the variance of n human-judged queries, from the excess of a _Shape."""
     return np.asarray(np.maximum(2 / (excess / n + 2 / (np.asarray(n) - 1)), 1.0))
 
 
 def _farthest(values: Floats, judged: Floats, within: Range | None) -> Floats:
-    """[below or above, row]: how far from the mean of the values a query that nobody judged may lie.
+    """Return how far from the mean of the values an unjudged query may lie, [below or above, row].
 
     As far as the range allows; without a range, as far as any query does, by these values or by the judge's.
     """
@@ -296,12 +301,12 @@ def _farthest(values: Floats, judged: Floats, within: Range | None) -> Floats:
 
 
 def _inside(mean: Floats, low: Floats, high: Floats, within: Range) -> tuple[Floats, Floats]:
-    """The ends, no farther than scores can be; a mean that is farther stays inside."""
+    """Return the ends, cut at the range of scores. A mean outside the range stays inside the interval."""
     return np.maximum(low, np.minimum(mean, within[0])), np.minimum(high, np.maximum(mean, within[1]))
 
 
 def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
-    """The variance of each row over all queries, by regression on the judge's scores."""
+    """Return the variance of each row over all queries, by regression on the judge's scores."""
     here = _cumulant(f, f)
     known = here > 1e-24
     slope = np.where(known, _cumulant(values, f) / np.where(known, here, 1.0), 0.0)
@@ -321,7 +326,7 @@ def _skewness(variance: Floats, third: Floats) -> Floats:
 
 
 def _kurtosis(values: Floats) -> Floats:
-    """The fourth central moment over the square of the second; 0 where nothing varies."""
+    """Return the fourth central moment divided by the square of the second, or 0 if nothing varies."""
     squares = (values - values.mean(axis=-1, keepdims=True)) ** 2
     second = squares.mean(axis=-1)
     varies = second > 1e-24
@@ -329,7 +334,7 @@ def _kurtosis(values: Floats) -> Floats:
 
 
 def _untransformed(skewness: Floats, x: Floats) -> Floats:
-    """The T for which Hall's g(T) is x."""
+    """Return the T for which Hall's g(T) is x."""
     a = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
     inverse: Floats = 3 * (np.cbrt(1 + a * (x - a / 6)) - 1) / a
     return np.where(np.abs(skewness) < 1e-6, x, inverse)
