@@ -3,7 +3,7 @@
 DATA is a folder with trec/trec8-adhoc, trec/trec9-web, trec/dl19-passage and trec/qrels. The parts are
 
     figure-2 figure-3 figure-5   the pictures of README.md; figure 3 has the first 240 groups of systems
-    weights estimators           tables of information.md
+    weights estimators           tables of research/information.md
     FILE.csv                     verdicts of README.md: `python -m research reproduce golbus2013 -o FILE.csv`,
                                  or of some of its tables
 """
@@ -34,7 +34,7 @@ from calipers.information import (
 )
 from calipers.metaevaluation import discriminative_power
 from calipers.plot.drawing import altair
-from research.figures.pages import DOCS, RESEARCH, replace
+from research.figures.pages import RESEARCH, replace
 from research.golbus2013 import tables as paper
 from research.golbus2013.charts import fusion_scatter, ric_scatter
 
@@ -107,7 +107,7 @@ def weights(data: Path) -> None:
     runs = [RememberedRun(run) for run in cal.read_runs(data / "trec/dl19-passage/runs")]
     text = weighed(nine.judgments, list(nine.runs), "TREC-9 web")
     text += "\n" + weighed(cal.read_qrels(passages), runs, "DL19 passages")
-    replace(DOCS / "information.md", "information-weights", text)
+    replace(RESEARCH / "information.md", "information-weights", text)
 
 
 def weighed(judgments: cal.Judgments, runs: list[RememberedRun], name: str) -> str:
@@ -157,7 +157,7 @@ def estimators() -> None:
             numbers = map(_short, (truth, *values, less))
             rows.append((f"{relevant} of {judged}", f"{systems} {kind}", *numbers, error))
     columns = ("judged", "systems", "truth", *ESTIMATORS, "less the null value", "corrected (standard error)")
-    replace(DOCS / "information.md", "information-estimators", Table(columns, tuple(rows)).to_markdown())
+    replace(RESEARCH / "information.md", "information-estimators", Table(columns, tuple(rows)).to_markdown())
 
 
 def _case(relevant: int, judged: int, systems: int, random: np.random.Generator) -> QueryRankings:

@@ -100,14 +100,14 @@ def query_map(data: Path) -> None:
 
 
 def information(data: Path) -> None:
-    """What docs/information.md says of TREC-COVID round 1."""
+    """Write the tables about TREC-COVID round 1 in research/information.md and docs/information.md."""
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
     runs = [RememberedRun(run) for run in cal.read_runs(folder / "runs/*")]
     with open(folder / "leaderboard.csv", newline="", encoding="utf-8") as file:
         teams = {row["run"]: row["team"] for row in csv.DictReader(file)}
     study = cal.information.ric(cal.Experiment(judgments, runs))
-    page = DOCS / "information.md"
+    page = RESEARCH / "information.md"
     replace(page, "information-wrong-way", wrong_way_round(study))
     replace(RESEARCH / "README.md", "information-correlations", correlations(study).to_markdown())
     power = discriminative_power(study.scores, "bootstrap", samples=1000)
@@ -123,7 +123,7 @@ def information(data: Path) -> None:
     plot.save(plot.difference_scatter(found), str(DOCS / "images/difference.png"))
     scores = cal.evaluate(judgments, runs, ["nDCG@10", "ERR@20", "AP", "P@5"])
     tau = cal.information.tau(scores, x="nDCG@10", y="ERR@20", given=["AP", "P@5"])
-    replace(page, "information-tau", tau.table().to_markdown())
+    replace(DOCS / "information.md", "information-tau", tau.table().to_markdown())
 
 
 def wrong_way_round(study: cal.information.RicStudy) -> str:

@@ -2,7 +2,7 @@
 
 Systems that know nothing should have 0, and copies of one system the RIC of that system. The plug-in value is far above
 0 for the former; Miller and Madow's correction and shrinkage change little where a pattern occurs once;
-docs/information.md has the figures. `JointInformation.corrected` is right at both.
+research/information.md has the figures. `JointInformation.corrected` is right at both.
 """
 
 from __future__ import annotations
