@@ -185,15 +185,17 @@ def test_readers_take_a_source_and_the_rest_by_keyword(reader: Any) -> None:
     assert names[: len(shared)] == shared
 
 
-def test_policies_are_the_options_of_evaluate() -> None:
-    """What an editor shows for functions that take policies is what `evaluate` takes, with the same types."""
-    options = {
-        name: option.annotation
-        for name, option in inspect.signature(cal.evaluate).parameters.items()
-        if option.kind is option.KEYWORD_ONLY and name not in ("columns", "progress", "warn")
+def test_reproducibility_has_the_options_of_evaluate() -> None:
+    from calipers.stats import reproducibility
+
+    def options(function: Any) -> dict[str, Any]:
+        named = inspect.signature(function).parameters.items()
+        return {name: option.annotation for name, option in named if option.kind is option.KEYWORD_ONLY}
+
+    expected = options(cal.evaluate)
+    assert options(reproducibility) == {
+        name: expected[name] for name in expected if name not in ("columns", "progress")
     }
-    stated = {name: getattr(kind, "__forward_arg__", kind) for name, kind in cal.Policies.__annotations__.items()}
-    assert stated == options
 
 
 @pytest.mark.parametrize(

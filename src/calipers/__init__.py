@@ -31,7 +31,7 @@ _HOMES = {
     "measures.levels": ("AtLeast",),
     "measures.weights": ("Weights",),
     "conventions": ("Convention", "LabelRange", "read_convention"),
-    "evaluation.evaluation": ("Policies", "evaluate"),
+    "evaluation.evaluation": ("evaluate",),
     "evaluation.inspection": ("Inspection",),
     "experiment": ("Experiment",),
     "results.scores": ("Scores",),

@@ -54,7 +54,6 @@ from calipers.errors import CalipersError as CalipersError
 from calipers.errors import CalipersWarning as CalipersWarning
 from calipers.errors import CheckFailed as CheckFailed
 from calipers.errors import UnknownName as UnknownName
-from calipers.evaluation.evaluation import Policies as Policies
 from calipers.evaluation.evaluation import evaluate as evaluate
 from calipers.evaluation.inspection import Inspection as Inspection
 from calipers.experiment import Experiment as Experiment

@@ -13,7 +13,7 @@ from calipers.collection.mismatch import notes_on_matching
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import Evaluation
+from calipers.evaluation.evaluation import Evaluation, check_evaluation
 from calipers.lists import Floats, Lists
 from calipers.measures.exposure import checked, readers_of
 from calipers.measures.forms.exposure import SUMS, TERMS, ExposureSum, Readers, Sum, seen, targets
@@ -142,6 +142,7 @@ def exposure(
     fair    0.0000  1.1875  1.1875
     <BLANKLINE>
     """
+    check_evaluation(evaluation)
     aim = checked(target)
     known = evaluation.known
     if not evaluation.runs:

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO, Any
 
+from calipers.checks import check_type
 from calipers.collection.judgments import digest_text
 from calipers.errors import CalipersError
 from calipers.plurals import counted
@@ -168,6 +169,7 @@ def append_history(
     {'AP': 0.4}
     """
     when = (time or datetime.now(UTC)).isoformat(timespec="seconds")
+    check_type("scores", scores, Scores, "Scores, as `evaluate` returns them")
     mean, (low, high) = scores.mean(), mean_intervals(scores, level=LEVEL)
     about = {
         "judgments": digest_text(scores.metadata.get("judgments")),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_type
 from calipers.choices import TieRule
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.judgments import Judgments, JudgmentsDigest
@@ -51,23 +52,6 @@ from calipers.results.messages import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
 
 Measures = MeasuresLike
-
-
-class Policies(TypedDict, total=False):
-    """Keywords of `evaluate` that other functions hand on to it: the scoring options, and how runs are read."""
-
-    like: str | Convention | None
-    ties: TieRule | None
-    depth: int | None
-    condensed: bool
-    empty: Policy | None
-    missing: Policy | None
-    degenerate: Policy | None
-    precision: Precision | None
-    costs: Costs | None
-    document_groups: GroupsLike | None
-    unmatched: Unmatched
-    jobs: int | None
 
 
 def evaluate(
@@ -219,6 +203,11 @@ class Evaluation:
     def __repr__(self) -> str:
         runs, queries = counted(len(self.runs), "run"), counted(len(self.judgments.queries), "query")
         return f"<{type(self).__name__}: {runs}, {queries}, {', '.join(self.measures)}>"
+
+
+def check_evaluation(evaluation: Any) -> None:
+    """Refuse what is not an Evaluation, for questions that are functions of an experiment."""
+    check_type("evaluation", evaluation, Evaluation, "an Experiment of judgments, runs and measures")
 
 
 def _scores(given: Evaluation) -> Scores:

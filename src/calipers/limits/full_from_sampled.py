@@ -20,7 +20,7 @@ import numpy as np
 
 from calipers.checks import check_choice, check_number, check_whole
 from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Evaluation, Measures
+from calipers.evaluation.evaluation import Evaluation, Measures, check_evaluation
 from calipers.evaluation.inputs import kind_read
 from calipers.limits.sampled_candidates import SAMPLED_MEASURES
 from calipers.limits.sampled_ranks import CELLS, binomial
@@ -91,6 +91,7 @@ def candidate_ranks(evaluation: Evaluation, *, ties: TiesInOrder = "docid") -> d
     {'run': array([2])}
     """
     check_choice("tie rule", ties, get_args(TiesInOrder))
+    check_evaluation(evaluation)
     known = evaluation.known
     positive = known.pool.grade > 0
     counts = known.pool.count(positive)

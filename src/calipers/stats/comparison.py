@@ -192,7 +192,7 @@ def _check_method(
 ) -> None:
     """Refuse options that do not belong together."""
     if test == "dunnett" and len(baselines) != 1:
-        raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
+        raise CalipersError("Dunnett's test compares systems with one baseline: name it", parameter="baseline")
     if equivalence is not None and test != "t":
         raise CalipersError(f"equivalence is shown by t tests, not by the test '{test}'; bayes has a rope instead")
     if rope is not None and test != "bayes":

@@ -34,7 +34,7 @@ def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
     [True, False]
     """
     if len(np.unique(b)) > 1 and len(np.unique(a)) > 1:
-        raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
+        raise CalipersError("Dunnett's test compares systems with one baseline: name it", parameter="baseline")
     used = np.unique(np.concatenate([a, b]))
     values = matrix(scores)
     complete = values[:, ~np.isnan(values[used]).any(axis=0)]

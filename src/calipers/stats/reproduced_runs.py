@@ -21,18 +21,23 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from calipers.checks import check_type
+from calipers.checks import Policy, check_type
+from calipers.choices import TieRule
+from calipers.collection.document_facts import Costs, GroupsLike
+from calipers.collection.mismatch import Unmatched
 from calipers.collection.runs import RenamedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunLike
+from calipers.conventions import Convention
 from calipers.errors import CalipersError, place_of
-from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.evaluation import Measures, evaluate
 from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.native.columns import Precision
 from calipers.native.ids import encode
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
@@ -106,13 +111,25 @@ def reproducibility(
     reproduced: Sequence[RunLike],
     measures: Measures = DEFAULT_MEASURES,
     *,
+    like: str | Convention | None = None,
+    ties: TieRule | None = None,
+    depth: int | None = None,
+    condensed: bool = False,
+    empty: Policy | None = None,
+    missing: Policy | None = None,
+    degenerate: Policy | None = None,
+    precision: Precision | None = None,
+    costs: Costs | None = None,
+    document_groups: GroupsLike | None = None,
+    unmatched: Unmatched = "error",
+    jobs: int | None = None,
     warn: bool = True,
-    **policies: Unpack[Policies],
 ) -> Reproducibility:
     """Measure how well a pair of runs was reproduced.
 
     judgments: as for `evaluate`, or None, which leaves tau, ktu and RBO. original, reproduced: the advanced run and its
-    baseline, each a run, a path, or {query: {document: score}}. Policies are those of `evaluate`.
+    baseline, each a run, a path, or {query: {document: score}}. All other
+    options are those of `evaluate`.
 
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
     >>> better = {"q1": {"d1": 2, "d2": 1}, "q2": {"d2": 2, "d1": 1}}
@@ -136,7 +153,11 @@ def reproducibility(
         "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
     }
     if known is not None:
-        scores = evaluate(known, _told_apart(runs), measures, warn=warn, **policies)
+        scores = evaluate(
+            known, _told_apart(runs), measures, like=like, ties=ties, depth=depth, condensed=condensed, empty=empty,
+            missing=missing, degenerate=degenerate, precision=precision, costs=costs, document_groups=document_groups,
+            unmatched=unmatched, jobs=jobs, warn=warn,
+        )  # fmt: skip
         found |= _of_scores(scores, (0, 1, 2, 3))
         found |= {"metadata": dict(scores.metadata), "notes": scores.notes}
     return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
