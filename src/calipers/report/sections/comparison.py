@@ -13,6 +13,7 @@ from calipers.results.tables import as_number
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.leave_one_out import influence
 
+LISTED = 100  # largest number of rows of the table of pairs that depend on one query
 TESTS = {
     "t": "paired t test",
     "wilcoxon": "Wilcoxon's signed-rank test",
@@ -90,9 +91,10 @@ def _influence(material: Material, found: Comparison) -> Grid | None:
             name(str(measure)), name(str(one)), name(str(other)), name(str(query)), number(difference, "+.4f"),
             number(without, "+.4f"), p_value(as_number(p)), p_value(as_number(p_without)),
         ]
-        for measure, one, other, query, difference, without, p, p_without in rows
+        for measure, one, other, query, difference, without, p, p_without in rows[:LISTED]
     ]  # fmt: skip
-    return Grid("influence", columns, plain_rows(cells), "pairs")
+    what = "pairs" if len(rows) <= LISTED else f"of {len(rows):,} pairs"
+    return Grid("influence", columns, plain_rows(cells), what)
 
 
 def _differences(found: Comparison) -> Grid:
