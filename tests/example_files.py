@@ -120,6 +120,8 @@ def _judges(simulation: Simulation, folder: Path) -> None:
     human = simulation.qrels
     cal.write_qrels(human, folder / "human.qrels")
     cal.write_qrels(dict(list(human.items())[: len(human) // 2]), folder / "human-part.qrels")
+    verdicts = "".join(f"a{i},gpt,{i % 3 > 0:d},{i % 2 if i < 20 else ''},{i % 7}\n" for i in range(40))
+    (folder / "verdicts.csv").write_text("item,judge,label,human,length\n" + verdicts, encoding="utf-8")
     for shift, name in enumerate(("llm-a", "llm-b", "llm-all"), 3):
         labels = {
             q: {d: (g + 1) % 3 if (int(q) + i) % shift == 0 else g for i, (d, g) in enumerate(of.items())}

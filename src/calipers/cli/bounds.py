@@ -58,7 +58,7 @@ def command(
     plot: str | None,
     output: Output,
 ) -> None:
-    """What the best, the worst and a random ranking of each query's documents would score.
+    """Show the scores of the best, the worst and a random ranking of each query's documents.
 
     \b
     calipers bounds qrels.txt -m "nDCG@10 AP ERR@20"

@@ -48,7 +48,7 @@ def command(
     per_query: bool,
     output: Output,
 ) -> None:
-    """Whether documents of one grade get the same attention, and groups of documents their share.
+    """Show whether documents of one grade get the same attention, and groups of documents their share.
 
     EE-L is the squared distance of the expected attention of each document from its target, EE-D how unequal attention
     is, EE-R how far it goes where it should. Ties are averaged over their orders: a tied ranking is a stochastic one.

@@ -172,7 +172,7 @@ def command(
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """Judge the judges: how far people and language models agree, and what their disagreement does to systems.
+    """Compare judges with people: how well they agree, and what their disagreement does to systems.
 
     HUMAN and each JUDGE are judgments as for evaluate. Judges are compared with HUMAN on the labels that both gave, and
     go by their file names without the ending. With --systems, runs are scored under everybody's labels on the queries

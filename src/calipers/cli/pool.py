@@ -84,7 +84,7 @@ class PoolAlternatives:
 @option_group("output", PoolOutput)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list.")
-@click.option("--budget", type=WholeNumber(1), help="At most so many documents, over all queries.")
+@click.option("--budget", type=WholeNumber(1), help="Largest number of documents, over all queries.")
 @click.option("--judged", metavar="JUDGMENTS", type=FILE,
               help="What is judged already; with measures: judge next what decides most.")  # fmt: skip
 @click.option("--method", type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
@@ -100,7 +100,7 @@ class PoolAlternatives:
 @click.option("--simulate", metavar="JUDGMENTS", type=FILE,
               help="Instead: hide these judgments, and see how fast ways of judging settle the order.")  # fmt: skip
 @click.option("--steps", type=WholeNumber(2), default=20, show_default=True,
-              help="For --simulate: how often it is looked at.")  # fmt: skip
+              help="For --simulate: number of points at which the order is computed.")  # fmt: skip
 @click.option("--leave-out", metavar="CSV", type=FILE,
               help="Instead: what each run and group loses where documents that it alone found are unjudged; CSV "
                    "whose first two columns are systems and their groups. Needs --judged.")  # fmt: skip
@@ -130,7 +130,7 @@ def command(
     document_texts: str | None,
     output: Output,
 ) -> None:
-    """Which documents to judge, what is worth most first.
+    """List documents to judge, the most valuable first.
 
     \b
     calipers pool runs/* --depth 20

@@ -54,7 +54,7 @@ def command(
     plot: str | None,
     output: Output,
 ) -> None:
-    """The type of each query: how far the systems get above a random ranking of its documents.
+    """Show the type of each query: how far systems get above a random ranking of its documents.
 
     Scores are shares of the ideal one, averaged over systems and measures. A query is ideal or informative where
     systems clearly beat a random ranking, and uninformative where they do not: hard where both score low, easy

@@ -83,10 +83,12 @@ class SignificanceTest:
 @option_group("gradings", Gradings)
 @option_group("lists", ListOptions)
 @option_group("testing", SignificanceTest)
-@click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
+@click.option(
+    "--pairs", is_flag=True, help="Show ranges of the differences of all pairs of systems, and which pairs are decided."
+)
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",
-              help="Beside the unjudged documents of the lists, so many that nobody retrieved.")  # fmt: skip
+              help="Number of documents per query that nobody retrieved, and that may be relevant, too.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
 @click.option("--prior", metavar="run|pool|GRADE=P,...",
@@ -126,11 +128,10 @@ def command(
     strict: bool,
     output: Output,
 ) -> None:
-    """Between which values scores lie, whatever the missing judgments say.
+    """Show the smallest and the largest score that missing judgments could lead to.
 
-    Unjudged documents count as worthless in every score. Here they may get any grade: low and high are the smallest and
-    the largest score that judging all of them could lead to. A pair is decided where the order of its systems cannot
-    change any more.
+    Every score counts unjudged documents as not relevant. Here they may get any grade: low and high are the smallest
+    and the largest score over all possible grades. A pair of systems is decided if no judgment can change its order.
 
     \b
     calipers ranges qrels.txt runs/* -m "nDCG@10 AP RBP(p=0.8) RR P@10"

@@ -89,7 +89,7 @@ def command(
     strict: bool,
     output: Output,
 ) -> None:
-    """Expected scores where relevant items are ranked among sampled irrelevant ones, as in many recommender papers.
+    """Show expected scores if relevant items are ranked among sampled ones, as in many recommender papers.
 
     The systems are rankings of the whole catalogue. The expected scores are exact, and need no draw. With
     --estimate the systems are rankings of sampled candidates, and full scores are estimated from them.

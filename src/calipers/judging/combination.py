@@ -149,11 +149,11 @@ def combination_name(name: str) -> str:
 
 
 def with_combined(judge_table: JudgeTable, names: Any) -> JudgeTable:
-    """The judge_table with further judges that combine all but the first."""
+    """Return the table with further judges that combine all but the first."""
     wanted = [combination_name(name) for name in ([names] if isinstance(names, str) else names)]
     labels = judge_table.grade[1:]
     if wanted and len(labels) < 2:
-        raise CalipersError("there is only one judge beside the human: nothing to combine")
+        raise CalipersError("there is only one judge besides the human: nothing to combine")
     if wanted:
         _refuse_mixed_scales(judge_table)
     for name in dict.fromkeys(wanted):

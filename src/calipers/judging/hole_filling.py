@@ -43,7 +43,7 @@ class SeenByPeople(RunView):
 
 
 def filled(judge_table: JudgeTable, judge: str | int) -> OneJudge:
-    """The human's labels, and the judge's where the human gave none, on the queries of the human."""
+    """Return the human's labels, and the judge's where the human gave none, on the queries of the human."""
     place = judge_table.place(judge)
     asked = judge_table.asked(0)[judge_table.whole.pool.query]
     grade = np.where(judge_table.given[0], judge_table.grade[0], judge_table.grade[place])
