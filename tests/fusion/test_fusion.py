@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import subprocess
 import sys
@@ -702,3 +703,9 @@ def test_the_published_sort_as_a_command(tmp_path: Path) -> None:
     }
     for wrong in ([*ask, "--votes", "half"], ["fuse", *paths, "--by", "sort"]):
         assert CliRunner().invoke(root, wrong, standalone_mode=False).exception is not None
+
+
+def test_a_fused_run_pickles() -> None:
+    fused = cal.fuse({"a": {"q": {"x": 1, "y": 2}}, "b": {"q": {"x": 3}}}, "rrf", warn=False)
+    again = pickle.loads(pickle.dumps(fused))
+    assert (again.to_dict(), again.of, repr(again)) == (fused.to_dict(), fused.of, repr(fused))

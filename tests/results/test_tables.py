@@ -288,3 +288,18 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     with cal.progress_bar(3, "runs") as advance:
         advance(3)
     assert "runs" in capfd.readouterr().err
+
+
+def test_a_table_for_a_paper_has_all_that_papers_ask_for() -> None:
+    made = scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD])
+    table = mark_significance(made, baseline=["base", "worse"], second_best=True)
+    text = table.to_latex(digits=1, percent=True, caption="Means & marks", label="tab:means")
+    assert r"\caption{Means \& marks}" in text
+    assert r"\label{tab:means}" in text
+    assert rf"\textbf{{{100 * np.mean(NEW):.1f}}}" in text
+    assert rf"\underline{{{100 * np.mean(OLD):.1f}}}" in text
+    assert "base (1) and worse (2)" in text
+    many = mark_significance(scores(**{f"s{i}": [x + i / 100 for x in OLD] for i in range(MOST + 1)}))
+    assert many.notes[0].startswith(
+        f"No letters of significance: {MOST + 1} systems, and letters are for {MOST} at most"
+    )
