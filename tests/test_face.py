@@ -128,7 +128,20 @@ def test_optional_packages_go_through_one_door() -> None:
 # -- names -----------------------------------------------------------------------------------------
 
 
-LAZY = ("axioms", "collection", "evaluation", "fusion", "information", "judging", "metaevaluation", "results", "stats")
+LAZY = (
+    "attention",
+    "auditing",
+    "axioms",
+    "changes",
+    "collection",
+    "evaluation",
+    "fusion",
+    "information",
+    "judging",
+    "metaevaluation",
+    "results",
+    "stats",
+)
 
 
 @pytest.mark.parametrize("package", ["calipers", "calipers.text", *(f"calipers.{name}" for name in LAZY)])

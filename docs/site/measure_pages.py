@@ -14,12 +14,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from calipers import CalipersError, Properties, Table, measure_card
+from calipers import CalipersError, Table, measure_card
 from calipers.atomic_files import write_whole
 from calipers.axioms import (
     DOCUMENT,
     NINE,
     SEVEN,
+    Properties,
     annotated,
     contradictions,
     examine,

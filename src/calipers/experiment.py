@@ -22,8 +22,8 @@ from calipers.native.columns import Precision
 from calipers.stats.significance import SEED
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
     from calipers.auditing.matching_conventions import MatchingConventions
+    from calipers.auditing.tool_audit import Audit
     from calipers.changes.difference import Difference
     from calipers.changes.gate import Check, FailOn, OtherJudgments
     from calipers.changes.gate_limits import LimitsLike
@@ -363,6 +363,6 @@ class Experiment(Evaluation):
         >>> sorted(exp.audit(number="0.0000").tools_that_match())
         ['letor3', 'letor4', 'letor4:stated', 'mslr', 'mslr:stated']
         """
-        from calipers.auditing.audit import audit
+        from calipers.auditing.tool_audit import audit
 
         return audit(self, like=like, reference=reference, alpha=alpha, number=number, run=run)

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.auditing.attribution import SWITCHES, shapley, turned
-from calipers.auditing.audit import Audit
 from calipers.auditing.explanation import Explanation
 from calipers.auditing.matching_conventions import MeasureFigures, merged_choices
 from calipers.auditing.rescoring import Rescorer
 from calipers.auditing.terms import order_reach
+from calipers.auditing.tool_audit import Audit
 from calipers.cli.commands import COMMANDS, root
 from calipers.collection.simulate import simulate
 from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange

@@ -26,7 +26,7 @@ SIMULATED = simulate(
 )
 
 
-def checked(old: Any, new: Any, max_drop: Any = None, **more: Any) -> cal.Check:
+def checked(old: Any, new: Any, max_drop: Any = None, **more: Any) -> cal.changes.Check:
     """Check arrays of scores, [measure, query] or [query]."""
     old, new = np.atleast_2d(old), np.atleast_2d(new)
     names = [f"m{i}" for i in range(len(old))]

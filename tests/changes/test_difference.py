@@ -23,11 +23,11 @@ SIMULATED = simulate(topics=12, systems={"old": 0.3, "new": 0.5}, retrieved=30, 
 QRELS, OLD, NEW = SIMULATED.qrels, SIMULATED.runs["old"], SIMULATED.runs["new"]
 
 
-def diff(qrels: Any, old: Any, new: Any, measures: str, **options: Any) -> cal.Difference:
+def diff(qrels: Any, old: Any, new: Any, measures: str, **options: Any) -> cal.changes.Difference:
     return cal.Experiment(qrels, {"old": old, "new": new}, measures, **options).diff("old", "new")
 
 
-def found(depth: int | None = None, **more: Any) -> cal.Difference:
+def found(depth: int | None = None, **more: Any) -> cal.changes.Difference:
     return cal.Experiment(QRELS, {"old": OLD, "new": NEW}, "nDCG@5 RR AP", depth=depth).diff("old", "new", **more)
 
 

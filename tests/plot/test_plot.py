@@ -87,7 +87,7 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
         cal.plan(scores, difference=0.1),
     )
     ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()
-    history = cal.History(tuple(
+    history = cal.changes.History(tuple(
         HistoryEntry(f"2026-05-{day:02}", "new", None, 9, 0.95, {"AP": day / 10}, {"AP": (0.05, 0.25)})
         for day in range(1, 5)
     ))  # fmt: skip

@@ -40,11 +40,11 @@ def texts() -> cal.text.Evaluation:
     return cal.text.Evaluation(ANSWERS, "F1 EM")
 
 
-def history() -> cal.History:
+def history() -> cal.changes.History:
     means = {"AP": 0.5, "RR": 0.75}
     ends = {"AP": (0.4, 0.6), "RR": (0.7, 0.8)}
     entries = [HistoryEntry(f"2026-05-{day:02}", "new", "digest", 3, 0.95, means, ends) for day in range(1, 9)]
-    return cal.History((*entries, replace(entries[0], time="2026-05-09", means={"AP": 0.3, "RR": 0.75})))
+    return cal.changes.History((*entries, replace(entries[0], time="2026-05-09", means={"AP": 0.3, "RR": 0.75})))
 
 
 EXAMPLES: dict[str, Callable[[], Result]] = {

@@ -378,7 +378,7 @@ def test_constant_differences_and_too_few_queries(name: str) -> None:
 # -- comparisons -----------------------------------------------------------------------------------------------------
 
 
-def compared(**options: object) -> cal.Comparison:
+def compared(**options: object) -> cal.stats.Comparison:
     random = np.random.default_rng(15)
     values = random.random((2, 5, 30)) + np.arange(5)[:, None] * 0.15
     scores = cal.as_scores(values, systems=list("abcde"), measure=["AP", "RR"])

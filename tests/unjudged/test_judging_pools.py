@@ -30,7 +30,7 @@ def made() -> Simulation:
     return simulate(topics=12, systems=8, pool=30, retrieved=25, ties=0.0, unjudged=0.0, seed=11)
 
 
-def found(pool: cal.JudgingPool) -> list[tuple[str, str]]:
+def found(pool: cal.unjudged.JudgingPool) -> list[tuple[str, str]]:
     return list(zip(pool.query, pool.document, strict=True))
 
 

@@ -147,7 +147,7 @@ NOT_CLOSED = ("SN-DCG", "GAP", "SetF", "SetR", "EU(NERR", "ETU(NERR", "ED(", "BP
 EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP", "F", "NCG", "Hits", "EU(RBP")
 
 
-def ranges(case: Case, **options: Any) -> cal.Ranges:
+def ranges(case: Case, **options: Any) -> cal.unjudged.Ranges:
     given = cal.Experiment(
         {"q": case.judged},
         {name: {"q": run} for name, run in case.runs.items()},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
+    from calipers.auditing.tool_audit import Audit
 
 SHOWN = 5e-5  # smallest difference that four digits show
 

@@ -14,7 +14,7 @@ _HOMES = {
     "measure_list": ("list_measures",),
     "impossibility": ("contradictions", "in_words"),
     "property_tables": ("DOCUMENT", "FURTHER", "annotated", "notes_of", "reasons"),
-    "verdicts": ("NINE", "SEVEN", "examine", "properties"),
+    "verdicts": ("NINE", "SEVEN", "Counterexample", "Properties", "Verdict", "examine", "properties"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -12,5 +12,8 @@ from calipers.axioms.property_tables import notes_of as notes_of
 from calipers.axioms.property_tables import reasons as reasons
 from calipers.axioms.verdicts import NINE as NINE
 from calipers.axioms.verdicts import SEVEN as SEVEN
+from calipers.axioms.verdicts import Counterexample as Counterexample
+from calipers.axioms.verdicts import Properties as Properties
+from calipers.axioms.verdicts import Verdict as Verdict
 from calipers.axioms.verdicts import examine as examine
 from calipers.axioms.verdicts import properties as properties

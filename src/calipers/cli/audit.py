@@ -26,9 +26,9 @@ from calipers.errors import CalipersError
 from calipers.results.tables import visible
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
     from calipers.auditing.explanation import Explanation
     from calipers.auditing.matching_conventions import MatchingConventions
+    from calipers.auditing.tool_audit import Audit
     from calipers.results.tables import Table
 
 Titled = dict[str, tuple[str, "Table"]]

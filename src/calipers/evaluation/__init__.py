@@ -3,6 +3,7 @@
 from calipers.lazy_names import lazy_names
 
 _HOMES = {
+    "inspection": ("Inspection",),
     "inputs": ("as_judgments", "as_runs"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]

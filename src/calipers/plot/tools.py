@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.plot.drawing import altair, chart, name_axis, numbers, palette, rows_of
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
+    from calipers.auditing.tool_audit import Audit
 
 
 @chart

@@ -25,7 +25,7 @@ from calipers.results.ambiguous_names import without_ambiguous_names
 from calipers.results.scores import Reason, Scores
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
+    from calipers.auditing.tool_audit import Audit
     from calipers.axioms.verdicts import Properties
     from calipers.changes.difference import Difference
     from calipers.changes.history import History
@@ -373,7 +373,7 @@ class Material(ScoredMaterial):
     @cached_property
     def audit(self) -> Audit:
         """Scores under the conventions of other tools."""
-        from calipers.auditing.audit import audit
+        from calipers.auditing.tool_audit import audit
         from calipers.evaluation.options import ScoringOptions
 
         given = self.plain_experiment.of_measures(self.plain.measures[0])

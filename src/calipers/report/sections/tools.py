@@ -6,7 +6,7 @@ import numpy as np
 
 from calipers import plot
 from calipers.auditing.advice import SHOWN
-from calipers.auditing.audit import Audit
+from calipers.auditing.tool_audit import Audit
 from calipers.plurals import counted
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, Row, name, number
