@@ -16,8 +16,8 @@ from PIL import Image
 from scipy.stats import binom
 
 import calipers as cal
-from calipers import JudgeStudy, Table, plot
-from calipers.judging import prediction_powered
+from calipers import Table, plot
+from calipers.judging import JudgeStudy, prediction_powered
 from calipers.plot.drawing import styled
 from research.figures.pages import DOCS, RESEARCH, replace
 
