@@ -1,0 +1,16 @@
+from calipers.changes.difference import Difference as Difference
+from calipers.changes.difference import DocumentChange as DocumentChange
+from calipers.changes.difference import MeanChange as MeanChange
+from calipers.changes.difference import QueryChange as QueryChange
+from calipers.changes.difference import diff as diff
+from calipers.changes.difference import diff_of_scores as diff_of_scores
+from calipers.changes.gate import Check as Check
+from calipers.changes.gate import Decision as Decision
+from calipers.changes.gate import Floor as Floor
+from calipers.changes.gate import Loss as Loss
+from calipers.changes.gate import check as check
+from calipers.changes.history import History as History
+from calipers.changes.history import HistoryEntry as HistoryEntry
+from calipers.changes.history import HistoryPoint as HistoryPoint
+from calipers.changes.history import append_history as append_history
+from calipers.changes.history import read_history as read_history
