@@ -107,7 +107,11 @@ class Experiment(Evaluation):
         return Experiment(**given | changes)
 
     def inspect(self) -> Inspection:
-        """Check judgments and runs before any score. See `calipers.evaluation.inspection.inspect`."""
+        """Check judgments and runs before any score. See `calipers.evaluation.inspection.inspect`.
+
+        >>> Experiment({"q": {"a": 1}}, {"q": ["b", "a"]}).inspect().summary
+        'Nothing makes scores meaningless.'
+        """
         from calipers.evaluation.inspection import inspect
 
         return inspect(self)
@@ -129,7 +133,13 @@ class Experiment(Evaluation):
         query_weights: QueryWeights | None = None,
         warn: bool = True,
     ) -> Comparison:
-        """Test which systems differ. See `calipers.compare`."""
+        """Test which systems differ. See `calipers.compare`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "RR").compare(baseline="old").table()["difference"]
+        [0.25]
+        """
         from calipers.stats.comparison import compare
 
         return compare(
@@ -147,7 +157,13 @@ class Experiment(Evaluation):
         level: float = 0.95,
         query_groups: QueryGroups | None = None,
     ) -> Difference:
-        """Return what changed between two systems. See `calipers.changes.diff`."""
+        """Return what changed between two systems. See `calipers.changes.diff`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "RR").diff("old", "new").table()["difference"]
+        [0.25]
+        """
         from calipers.changes.difference import diff
 
         return diff(self, old, new, top=top, level=level, query_groups=query_groups)
@@ -169,7 +185,13 @@ class Experiment(Evaluation):
         other_judgments: OtherJudgments = "error",
         warn: bool = True,
     ) -> Check:
-        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.changes.check`."""
+        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.changes.check`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "RR").check("new", baseline="old", max_drop=0.1).table()["verdict"]
+        ['undecided']
+        """
         from calipers.changes.gate import check
 
         return check(
@@ -186,7 +208,11 @@ class Experiment(Evaluation):
         expected: ExpectedOfRandom = "exact",
         ideal: IdealRanking = "exact",
     ) -> Bounds:
-        """Return the ideal, worst and expected score for each query. See `calipers.bounds`."""
+        """Return the ideal, worst and expected score for each query. See `calipers.bounds`.
+
+        >>> Experiment({"q": {"a": 1, "b": 0}}, None, "RR").bounds().table()["expected"]
+        [0.75]
+        """
         from calipers.limits.pool_bounds import bounds_of
 
         return bounds_of(self, population=population, sd=sd, expected=expected, ideal=ideal)
@@ -200,7 +226,13 @@ class Experiment(Evaluation):
         draws: int = 100,
         seed: int = SEED,
     ) -> Ranges:
-        """Return what the missing judgments could change. See `calipers.unjudged.ranges`."""
+        """Return what the missing judgments could change. See `calipers.unjudged.ranges`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "P@2").ranges().table().row("new")["high"]
+        0.75
+        """
         from calipers.unjudged.score_ranges import ranges
 
         return ranges(self, unseen=unseen, max_grade=max_grade, prior=prior, draws=draws, seed=seed)
@@ -215,7 +247,13 @@ class Experiment(Evaluation):
         unseen: int = 0,
         max_grade: float | None = None,
     ) -> JudgingPool:
-        """Return the unjudged documents to judge next. See `calipers.unjudged.pool_of`."""
+        """Return the unjudged documents to judge next. See `calipers.unjudged.pool_of`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "P@2").pool().table()["document"]
+        ['d5']
+        """
         from calipers.unjudged.judging_pools import pool_of
 
         return pool_of(
@@ -234,7 +272,12 @@ class Experiment(Evaluation):
         samples: Samples | None = None,
         seed: int = SEED,
     ) -> JudgeStudy:
-        """Return how well judges agree with the judgments, and what that does to systems. See `calipers.judging`."""
+        """Return how well judges agree with the judgments, and what that does to systems. See `calipers.judging`.
+
+        >>> exp = Experiment({"q": {"a": 1, "b": 0, "c": 1}}, None)
+        >>> exp.judges({"llm": {"q": {"a": 1, "b": 1, "c": 1}}}).table()["agreement"]
+        [0.6666666666666666]
+        """
         from calipers.judging.judge_study import judges as study
 
         return study(
@@ -243,7 +286,13 @@ class Experiment(Evaluation):
         )  # fmt: skip
 
     def queries(self, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None) -> QueryTypes:
-        """Return the type of each query, such as easy or hard. See `calipers.limits.query_types.queries`."""
+        """Return the type of each query, such as easy or hard. See `calipers.limits.query_types.queries`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "RR").queries().types
+        ('easy', 'informative')
+        """
         from calipers.limits.query_types import queries
 
         return queries(self, population=population, thresholds=thresholds)
@@ -263,7 +312,13 @@ class Experiment(Evaluation):
         absolute: bool = False,
         population: str = DEFAULT_POPULATION,
     ) -> MetaEvaluation:
-        """Return how well the measures tell systems apart, and how stable their order is. See `calipers.metaeval`."""
+        """Return how well the measures tell systems apart, and how stable their order is. See `calipers.metaeval`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "RR AP").metaeval().table()["measure"]
+        ['RR', 'AP']
+        """
         from calipers.metaevaluation.measure_study import metaeval
 
         return metaeval(
@@ -285,7 +340,13 @@ class Experiment(Evaluation):
         samples: int | None = None,
         seed: int = SEED,
     ) -> SampleSizePlan:
-        """Return how many queries are needed to detect a difference. See `calipers.plan`."""
+        """Return how many queries are needed to detect a difference. See `calipers.plan`.
+
+        >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+        >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
+        >>> Experiment(qrels, runs, "RR").plan(difference=0.2).table()["queries"]
+        [27]
+        """
         from calipers.planning.sample_size import plan
 
         return plan(
