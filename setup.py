@@ -3,7 +3,7 @@
 The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
 CALIPERS_COMPILED=1, as for the wheels of a release, makes it obligatory; CALIPERS_STRICT=1, as in continuous
 integration, makes warnings errors as well; CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
-CALIPERS_ABI3=1 builds one extension for Python 3.11 and all later versions, which loads slower (docs/decisions/0009).
+CALIPERS_ABI3=1 builds one extension for Python 3.11 and all later versions, which loads slower (decisions/0009).
 """
 
 from __future__ import annotations
