@@ -279,7 +279,7 @@ def test_exit_codes_and_the_sentence(files: Path, capfd: pytest.CaptureFixture[s
     assert check("best.run", "--baseline", "old.run", *measured) == 0
     assert capfd.readouterr().out.startswith("best is not worse than old by more than 0.01 (nDCG@10, RR).\n")
     assert check("same.run", "--baseline", "old.run", *measured) == 0
-    assert capfd.readouterr().out.startswith("undecided whether same is worse than old by more than 0.01")
+    assert capfd.readouterr().out.startswith("Undecided whether same is worse than old by more than 0.01")
     assert check("same.run", "--baseline", "old.run", *measured, "--fail-on", "undecided") == 1
     assert check("same.run", "--baseline", "same.run", *measured) == 0
 

@@ -124,7 +124,7 @@ def test_frames_without_the_columns() -> None:
     with pytest.raises(CalipersError, match="there are no rows"):
         cal.evaluate(QRELS, pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0]}).clear())
     of_old_polars = "runs cannot be of type float"  # whose series do not say that they are tables
-    with pytest.raises(CalipersError, match=f"cannot read a table from a Series|{of_old_polars}"):
+    with pytest.raises(CalipersError, match=f"from a Series, which is a single column|{of_old_polars}"):
         cal.evaluate(QRELS, pl.Series([1.0]))
     with pytest.raises(CalipersError, match="is judged 2 here and 1 before"):
         cal.evaluate(pd.DataFrame({"qid": [1, 1], "docno": ["a", "a"], "label": [1, 2]}), RUN)
@@ -156,3 +156,13 @@ def test_a_run_of_ranked_lists_as_a_frame() -> None:
     assert run.to_pandas().to_dict("list") == {
         "query": ["0", "0", "0", "1", "1"], "document": ["1", "0", "2", "1", "2"], "score": [-1, -2, -3, -1, -2],
     }  # fmt: skip
+
+
+def test_frames_without_a_number_say_what_to_add() -> None:
+    pairs = pd.DataFrame({"user_id": [1, 2], "item_id": [10, 11]})
+    with pytest.raises(CalipersError, match="If every row is a relevant document, add a column 'grade' of ones"):
+        cal.evaluate(pairs, {"1": ["10"]})
+    with pytest.raises(CalipersError, match="If the rows are in ranked order, add a column 'rank'"):
+        cal.evaluate({"1": ["10"]}, pairs)
+    with pytest.raises(CalipersError, match="from a Series, which is a single column"):
+        cal.evaluate(pairs["user_id"], {"1": ["10"]})

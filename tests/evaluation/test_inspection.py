@@ -155,3 +155,12 @@ def test_evaluate_points_to_it_if_the_whole_top_is_unjudged() -> None:
     deep = {"q1": {f"x{rank}": -rank for rank in range(10)} | {"d1": -99}}
     with pytest.warns(cal.CalipersWarning, match="`inspect` shows examples"):
         cal.evaluate({"q1": {"d1": 1}}, deep, "AP")
+
+
+def test_findings_fit_into_a_terminal() -> None:
+    found = cal.Experiment({"q1": {"d1": 1}, "q2": {"d2": 1}}, {"a": {"q1": ["d1"], "q2": ["d2"]}}, "AP").inspect()
+    lines = found.table("findings").to("table").splitlines()
+    assert len(lines) > 3
+    assert max(map(len, lines)) <= 80
+    assert " ".join(line[len("note   judgments  ") :] for line in lines[2:]) == found.findings[0].text
+    assert found.findings[0].text in found.to_csv()

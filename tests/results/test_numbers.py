@@ -182,7 +182,7 @@ QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
         ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "all documents in the top 10 are unjudged"),
         (
             {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}},
-            '1 of 1 run has ties, in 1 list; counted by ties=average; like="trec_eval" breaks them by document id',
+            "1 of 1 run has ties, in 1 list; averaged over all orders, where trec_eval orders by document id",
         ),
     ],
 )
@@ -212,7 +212,7 @@ def test_notes_are_all_that_the_command_warns_of() -> None:
     assert [str(each.message) for each in caught] == ["; ".join(scores.notes)]
     assert scores.notes == (
         "1 of 1 run answers queries without judgments (at most 1, such as '3'); ignored",
-        '1 of 1 run has ties, in 1 list; counted by ties=average; like="trec_eval" breaks them by document id',
+        "1 of 1 run has ties, in 1 list; averaged over all orders, where trec_eval orders by document id",
         "33.3% of the documents in the top 10 are unjudged (at most 33.3%, run); counted as not relevant",
     )
     with warnings.catch_warnings():

@@ -215,7 +215,7 @@ class Check(Result):
             most = None if None in numbers else max(each for each in numbers if each is not None)
             number = f"no number of {plural_of(self.unit)}" if most is None else f"about {counted(most, self.unit)}"
             there = max(each.queries for each in named)
-            question = f"undecided whether {self.new} is worse than {self.old} {by} {listed}"
+            question = f"Undecided whether {self.new} is worse than {self.old} {by} {listed}"
             yield f"{question}: {number} would tell, and there are {there:,}"
         else:
             yield f"{self.new} is {verdict} than {self.old} {by} {listed}"

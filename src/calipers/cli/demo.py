@@ -52,7 +52,7 @@ def command(context: click.Context, output: str, letor: bool, rag: bool, seed: i
     qrels, runs = simulation.write(folder)
     # The random system permutes the judged documents, as the random rankings behind V2 do.
     replace(simulation, systems={"random": QUALITY["random"]}, unjudged=0.0).write(folder)
-    note(f"wrote a collection of 50 topics and {counted(len(QUALITY), 'system')} to {folder} (seed {seed})")
+    note(f"wrote a collection of 50 queries and {counted(len(QUALITY), 'system')} to {folder} (seed {seed})")
     collection = [str(qrels), *map(str, runs)]
     _call(context, evaluate, [*collection, "-m", MEASURES], f'{qrels} {folder / "*.run"} -m "{MEASURES}"')
     if not _report_is_possible():

@@ -85,13 +85,13 @@ class Budget:
 @inputs(optional=True)
 @option_group("design", Design)
 @click.option("--difference", type=POSITIVE, metavar="D",
-              help="Difference between two systems [default: what the queries at hand can show].")  # fmt: skip
+              help="Difference between two systems [default: the smallest that these queries can detect].")  # fmt: skip
 @click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance of finding the difference.")
 @alpha_option
 @click.option("--pairs", default=1, show_default=True, metavar="N|all", type=PAIRS,
               help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
 @click.option("--queries", type=WholeNumber(2), metavar="N",
-              help="Queries at hand: what can they detect? [default: those of the pilot].")  # fmt: skip
+              help="Number of available queries [default: the queries of the pilot].")  # fmt: skip
 @click.option("--design", type=LibraryChoice("calipers.choices:Design"), default="t",
               show_default=True,
               help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
@@ -123,11 +123,11 @@ def command(
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """How many queries an experiment needs, from the scores of a pilot.
+    """Compute how many queries an experiment needs, from the scores of a pilot.
 
     The pilot is a file of scores, or judgments and runs, as for compare. One row per measure: the standard deviation of
     the paired differences (over pairs, the root of their mean square), the queries that the difference needs, and the
-    difference that the queries at hand can show, both with the same power.
+    difference that the available queries can detect, both with the same power.
 
     \b
     calipers plan scores.csv --difference 0.02 --power 0.8

@@ -29,6 +29,10 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "system": (("system", "run", "tag"), ("snapshot_name",)),
 }
 OPTIONAL = ("system", "rank")
+WITHOUT = {
+    "grade": ". If every row is a relevant document, add a column 'grade' of ones",
+    "score": ". If the rows are in ranked order, add a column 'rank'",
+}
 ORDER = "judgments come first, then runs"
 _SEPARATORS = re.compile(r"[\s._-]+")
 
@@ -131,7 +135,7 @@ def _column(role: str, found: Sequence[str], named: str | None, file: str | None
     known = ", ".join(name for names in NAMES[role] for name in names)
     raise CalipersError(
         f"there is no column for the {role} ({known}); {_listed(found)}{_exchanged(role, found)}. If the {role} has "
-        f"another name, give it with columns, as {role}=NAME",
+        f"another name, give it with columns, as {role}=NAME{WITHOUT.get(role, '')}",
         file=file,
         parameter="columns",
     )

@@ -36,10 +36,15 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
     nw = load("narwhals", extra="frames", what="frames")
     arrow()
     try:
-        known = nw.from_native(frame)
-        found = list(map(str, known.collect_schema().names()))
+        known = nw.from_native(frame, allow_series=True)
+        found = [] if isinstance(known, nw.Series) else list(map(str, known.collect_schema().names()))
     except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
         raise CalipersError(f"cannot read a table from a {type(frame).__name__}: {_one_line(error)}") from None
+    if isinstance(known, nw.Series):
+        raise CalipersError(
+            f"cannot read a table from a {type(frame).__name__}, which is a single column: give a table with columns "
+            f"for query, document and {value}"
+        )
     if is_sample(dict.fromkeys(found)):  # a frame of RAGAS, whose cells are lists
         if isinstance(known, nw.LazyFrame):
             known = known.collect()

@@ -126,7 +126,7 @@ def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
         free = (each for each in (run.name, *others) if each not in taken and (each == own or each not in given))
         name = next(free, None)
         if name is None:
-            raise CalipersError(f"two runs have the name '{run.name}'", file=path)
+            raise CalipersError(f"two runs have the name '{run.name}': give each run a name of its own", file=path)
         taken.add(name)
         yield name, name != run.name
 

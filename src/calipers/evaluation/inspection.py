@@ -103,7 +103,7 @@ class Inspection(Result):
 
     def _findings_table(self) -> Table:
         rows = tuple((finding.level, finding.about, finding.text) for finding in self.findings)
-        return Table(("level", "about", "finding"), rows)
+        return Table(("level", "about", "finding"), rows, is_prose=True)
 
     def _systems_table(self) -> Table:
         columns = ("system", "queries", "in common", "without results", "documents", f"judged@{TOP}", "tied")

@@ -119,7 +119,8 @@ class JudgeStudy(Result):
         known = {row[0]: as_number(row[5]) for row in self._agreement().rows if row[5] == row[5]}
         if known:
             best = max(known, key=lambda judge: known[judge])
-            parts.append(f"{best} agrees best with people (linearly weighted kappa {known[best]:.2f}).")
+            how = "agrees best" if len(known) > 1 else "agrees"
+            parts.append(f"{best} {how} with people with a linearly weighted kappa of {known[best]:.2f}.")
         else:
             parts.append("No judge gave grades on the scale of people, or kappa is undefined.")
         if self.on_systems is not None:

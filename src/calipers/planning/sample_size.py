@@ -1,4 +1,4 @@
-"""How many queries a difference needs, and how small a difference the queries at hand can show."""
+"""Numbers of queries that a difference needs, and the smallest difference that the given queries can detect."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SampleSizePlan(Result):
     difference: tuple[float, ...]  # that is to be found
     sd: tuple[float, ...]
     queries: tuple[int, ...]  # for that difference, with the power that is wanted
-    detectable: tuple[float, ...]  # by the queries at hand, with the same power
+    detectable: tuple[float, ...]  # by the available queries, with the same power
     at_hand: tuple[int, ...]
     power: float
     alpha: float  # of all pairs together
@@ -74,13 +74,13 @@ class SampleSizePlan(Result):
         }  # fmt: skip
         shared = f" / {counted(self.pairs, 'pair')} = {self.alpha_each:.4g}" if self.pairs > 1 else ""
         given = about["queries"]
-        at_hand = f"{counted(given, 'query')} at hand" if given is not None else "its queries are those at hand"
+        available = "" if given is None else f", {counted(given, 'query')} available"
         pilot = f"{counted(about['pilot_systems'], 'system')} on {counted(about['pilot_queries'], 'query')}"
-        return f"pilot of {pilot}, {at_hand}; {words[self.design]}, alpha {self.alpha:g}{shared}"
+        return f"pilot of {pilot}{available}; {words[self.design]}, alpha {self.alpha:g}{shared}"
 
     @property
     def summary(self) -> str:
-        """How many queries the difference needs, or which difference the queries at hand can show."""
+        """The number of queries that the difference needs, or the smallest difference that can be detected."""
         return in_short(self.conclusions())
 
     def conclusions(self) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 NAMED = 3  # queries that a note names
+TIES_AVERAGED = "averaged over all orders, where trec_eval orders by document id"
 
 
 class RunSummary(NamedTuple):
@@ -92,8 +93,8 @@ def notes_about(
         )
     if tied := [run.tied_lists for run in seen if run.tied_lists]:
         runs = f"{len(tied)} of {counted(total, 'run')} {verb(len(tied), 'has', 'have')}"
-        other = '; like="trec_eval" breaks them by document id' if ties == "average" else ""
-        yield f"{runs} ties, in {counted(sum(tied), 'list')}; counted by ties={ties}{other}"
+        how = TIES_AVERAGED if ties == "average" else f"documents are ordered by the tie rule '{ties}'"
+        yield f"{runs} ties, in {counted(sum(tied), 'list')}; {how}"
     worst = max(seen, key=lambda run: run.unjudged_share)
     if worst.unjudged_share > 0:
         mean = sum(run.unjudged_share for run in seen) / total
@@ -113,9 +114,9 @@ def notes_about(
         name = seen[rounded.index(most)].name
         mean = sum(gains) / total
         yield (
-            f"judging what is unjudged could raise the mean {measure} by up to {most:.3f} ({name})"
+            f"judging all unjudged documents could raise the mean {measure} by up to {most:.3f} ({name})"
             + (f", by {mean:.3f} on average" if total > 1 else "")
-            + "; calipers ranges tells more"
+            + "; `ranges` shows more"
         )
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 Cell = str | float | int | bool | None
 
 
+TERMINAL = 80  # columns of a terminal
+LEAST_PROSE = 30  # columns that sentences get, however wide the other columns are
+
+
 def as_number(cell: Cell) -> float:
     """A cell that is known to hold a number."""
     assert cell is not None
@@ -55,6 +59,7 @@ class Table(Record):
     notes: tuple[str, ...] = ()
     best: Mapping[str, str] = MappingProxyType({})  # columns whose best figure is bold: largest or smallest
     second_best: bool = False  # whether the second best figure of these columns is underlined
+    is_prose: bool = False  # whether the last column holds sentences, which are broken into lines for a terminal
 
     @overload
     def __getitem__(self, key: str) -> list[Cell]: ...
@@ -220,6 +225,8 @@ class Table(Record):
             marks = [self.marks.get((r, c), "") for c in range(len(row))]
             padded = [_padded(mark, room, False) for mark, room in zip(marks, behind, strict=True)]
             cells.append([visible(_short(cell)) + mark for cell, mark in zip(row, padded, strict=True)])
+        if self.is_prose:
+            cells = _with_broken_lines(cells)
         numeric = self._numeric()
         widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = ["  ".join(_padded(*cell) for cell in zip(row, widths, numeric, strict=True)).rstrip() for row in cells]
@@ -411,6 +418,18 @@ def _short(cell: Cell, digits: int = DIGITS, percent: bool = False) -> str:
     if isinstance(cell, float):
         return four_digits(100 * cell if percent else cell, f".{digits}f")
     return str(cell)
+
+
+def _with_broken_lines(cells: list[list[str]]) -> list[list[str]]:
+    """Return rows whose last cell fits into a terminal. A long text continues in the rows below."""
+    import textwrap
+
+    before = sum(max(_width(row[i]) for row in cells) + 2 for i in range(len(cells[0]) - 1))
+    broken = []
+    for row in cells:
+        first, *others = textwrap.wrap(row[-1], max(TERMINAL - before, LEAST_PROSE)) or [""]
+        broken += [[*row[:-1], first], *([*[""] * (len(row) - 1), line] for line in others)]
+    return broken
 
 
 def _alike(figures: Mapping[int, float], which: str, digits: int) -> set[int]:
