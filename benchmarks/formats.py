@@ -2,7 +2,7 @@
 
 As for all files, whole processes are timed: the start of the interpreter and all imports included, ours and polars'.
 Below them, what the same calls take in a process that has everything loaded. They take turns; the best counts. The
-table goes into docs/formats.md.
+table goes into benchmarks/formats.md.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def main() -> None:
         ("the calls alone", loaded["evaluate, Parquet"] / alone),
     ):
         print(f"{'met' if ratio <= MOST else 'NOT MET'}: Parquet to scores, {what}: {ratio:.2f} times (target: {MOST})")
-    fill_in(HERE.parent / "docs" / "formats.md", "formats", table)
+    fill_in(HERE / "formats.md", "formats", table)
     return None
 
 

@@ -288,7 +288,7 @@ def main() -> None:
     table = markdown(sorted(results.values(), key=lambda r: (r.engine, r.rows, r.form)))
     print(table)
     if options.output == HERE / "scale.json":
-        fill_in(HERE.parent / "docs" / "scale.md", "scale", table)
+        fill_in(HERE / "scale.md", "scale", table)
     return None
 
 

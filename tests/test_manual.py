@@ -86,6 +86,15 @@ def test_what_pages_name_in_code_exists(monkeypatch: pytest.MonkeyPatch) -> None
         assert len(list(misspelt(f"A page with {wrong}."))) == 1, wrong
 
 
+def test_the_site_gets_a_row_for_every_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.conventions import TOOLS
+
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    rows = re.findall(r"^\| ([\w-]+) \|", import_module("tool_page").tool_page(), re.MULTILINE)
+    assert rows[0] == "profile"
+    assert [name for name in rows if name not in ("profile", "---")] == list(TOOLS)
+
+
 @pytest.fixture(scope="module")
 def shell(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs lines as a reader would, in one folder, with our `calipers` first on the path."""

@@ -1,4 +1,4 @@
-"""Generated pages of the manual: the reference, the measure cards, the gallery and the notebooks.
+"""Generated pages of the manual: the reference, the measure cards, the table of tools, the gallery, the notebooks.
 
 MkDocs calls these functions (mkdocs.yml). The reference lists all names that the packages export. Notebooks run when
 the site is built, so that their output is up to date. Names in code on the pages must exist.
@@ -25,6 +25,7 @@ from nbclient import NotebookClient
 sys.path.insert(0, str(Path(__file__).parent))
 from measure_pages import measure_pages
 from spelling import misspelt
+from tool_page import tool_page
 
 LOG = logging.getLogger("mkdocs.hooks.spelling")  # a warning stops the build
 
@@ -66,7 +67,7 @@ SETUP = "import altair\n_ = altair.renderers.enable('png')"
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     source = Path(config.docs_dir)
-    pages = reference() | measure_pages() | {"gallery.md": gallery(source)}
+    pages = reference() | measure_pages() | {"gallery.md": gallery(source), "tools.md": tool_page()}
     for path in sorted((source / "notebooks").glob("*.ipynb")):
         pages |= notebook(path)
     for name, content in pages.items():
@@ -160,7 +161,7 @@ def notebook(path: Path) -> dict[str, str | bytes]:
 
 
 def executed(path: Path) -> nbformat.NotebookNode:
-    """The notebook with its outputs, run in an empty folder of its own; an error in a cell is raised."""
+    """Run a notebook in an empty folder and return it with its outputs. An error in a cell is raised."""
     book = nbformat.read(path, as_version=4)
     book.cells.insert(0, nbformat.v4.new_code_cell(SETUP))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The names that pages of the manual write: commands, options, and what a program imports have to exist."""
+"""A check that the commands, options and library names on pages of the manual exist."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHERS = {"git", "make", "mike", "pip", "pytest", "python", "spark-submit", "uv"
 
 
 def misspelt(text: str) -> Iterator[str]:
-    """What a page names in code, outside blocks that are run anyway, and what does not exist."""
+    """Yield one message per name in inline code that does not exist. Code blocks are left out, because tests run them."""
     for span in SPAN.findall(BLOCK.sub("", text)):
         yield from (f"`{name}` is no name of calipers" for name in NAME.findall(span) if not exists(name))
         called = COMMAND.match(span)
@@ -34,7 +34,7 @@ def misspelt(text: str) -> Iterator[str]:
 
 
 def exists(name: str) -> bool:
-    """Whether `calipers.NAME` is something: a module, or what it holds, or what that has."""
+    """Return True if `calipers.NAME` is a module, or a name inside a module or class."""
     found: Any = import_module("calipers")
     module = "calipers"
     for part in name.split("."):
@@ -50,7 +50,7 @@ def exists(name: str) -> bool:
 
 @cache
 def known() -> tuple[set[str], set[str]]:
-    """Commands (groups once more, with a space behind) and the options of them all."""
+    """Return all commands and all options. Groups of commands are also listed with a trailing space."""
     from calipers.cli.commands import root
 
     commands: set[str] = set()

@@ -17,7 +17,7 @@ import numpy as np
 import calipers as cal
 from calipers import Table, plot
 from calipers.collection import RememberedRun, SubtopicPool
-from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
+from calipers.conventions import TOOLS
 from calipers.metaevaluation import discriminative_power
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter
@@ -163,30 +163,6 @@ def same_teams(found: cal.information.InformationDifference, teams: dict[str, st
     return Table(columns, tuple(rows)).to_markdown()
 
 
-def tools() -> str:
-    """What each convention that comes with the package says."""
-    rows = []
-    for name in TOOLS:
-        tool = CONVENTIONS[name]
-        short = ", ".join(f"{m} {tool.short_for(m)}" for m in ("nDCG", "P") if tool.short_for(m) != "pad")
-        ties = tool.ties + (", float32" if tool.precision == "single" else "")
-        rows.append(
-            (
-                name,
-                tool.gain,
-                tool.discount,
-                tool.empty if isinstance(tool.empty, str) else f"{tool.empty:g}",
-                short or "pad",
-                ties,
-                tool.ideal,
-                f">= {tool.rel:g}",
-                "any" if tool.labels == LabelRange() else str(tool.labels),
-            )
-        )
-    columns = ("profile", "gain", "discount", "empty", "short", "ties", "ideal", "relevant", "labels")
-    return Table(columns, tuple(rows)).to_markdown()
-
-
 def figure_1(data: Path) -> str:
     """nDCG@k of three rankers by the definition, LETOR 4.0 and Yahoo, and the parts of what differs."""
     judgments = cal.read_letor(data / "letor/MQ2008/S5.txt.xz")
@@ -233,7 +209,6 @@ def ndcg_by_tool(data: Path) -> str:
 
 def conventions(data: Path) -> None:
     replace(DOCS / "why-ndcg-differs.md", "ndcg", ndcg_by_tool(data))
-    replace(DOCS / "conventions.md", "tools", tools())
     replace(RESEARCH / "README.md", "figure-1", figure_1(data))
 
 

@@ -1,4 +1,4 @@
-"""Writes the figures of research/rankers.md, and one table of docs/rankers.md.
+"""Write the figures of research/rankers.md.
 
     python -m research.figures.rankers DATA FOLDER
 
@@ -17,7 +17,7 @@ from calipers import Table, evaluate
 from calipers.plot.drawing import styled
 from calipers.results import Cell
 from research.busafekete2012.conventions_study import ConventionStudy, convention_study
-from research.figures.pages import DOCS, RESEARCH, replace
+from research.figures.pages import RESEARCH, replace
 from research.karmaker2022.letor_study import EIGHT, RankerStudy, letor_study
 from research.study_charts import convention_charts, letor_charts
 from research.study_folder import LetorCollection
@@ -67,7 +67,7 @@ def main(data: Path, folder: Path) -> None:
     letor = letor_study(collections, str(folder / "letor"), say=say)
     conventions = convention_study(collections[0], str(folder / "conventions"), say=say)
     tables = letor.tables()
-    replace(DOCS / "rankers.md", "letor4", letor4(conventions, letor).to_markdown())
+    replace(RESEARCH / "rankers.md", "letor4", letor4(conventions, letor).to_markdown())
     replace(PAGE, "scores", tables["beside-scores"][1].to_markdown())
     replace(PAGE, "sizes", sizes(letor).to_markdown())
     replace(PAGE, "beside", letor.beside().to_markdown())

@@ -5,7 +5,7 @@
     spark.means(scores).show()
     spark.compare(scores, test="t", correction="holm")
 
-Needs the extra `spark` and a Java runtime. docs/scale.md has measurements of time and memory.
+Needs the extra `spark` and a Java runtime. benchmarks/scale.md has measurements of time and memory.
 """
 
 from calipers.spark.evaluation import evaluate
