@@ -20,7 +20,7 @@ OTHERS = {"git", "make", "mike", "pip", "pytest", "python", "spark-submit", "uv"
 
 
 def misspelt(text: str) -> Iterator[str]:
-    """Yield one message per name in inline code that does not exist. Code blocks are left out, because tests run them."""
+    """Yield one message per name in inline code that does not exist. Tests run the code blocks."""
     for span in SPAN.findall(BLOCK.sub("", text)):
         yield from (f"`{name}` is no name of calipers" for name in NAME.findall(span) if not exists(name))
         called = COMMAND.match(span)
