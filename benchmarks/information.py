@@ -87,11 +87,11 @@ def main() -> None:
     measured("the joint RIC alone", lambda: joint_of_groups(rankings, groups[:1]), 1.0)
     measured(f"the joint RIC of {GROUPS} groups of ten", lambda: joint_of_groups(rankings, groups))
     wanted = [paper.fusion_under(name, paper.BEST_3) for name in FUSIONS]
-    ballots = {wanted[0].unjudged: known.ballots(wanted[0].unjudged)}
+    scored = {wanted[0].unjudged: known.scored(wanted[0].unjudged)}
     shown = [paper.shown_under(paper.BEST_3)]
     measured(
         f"RIC of six fusions of {GROUPS} groups",
-        lambda: rics_of_groups(ballots, known.judgments.pool, wanted, groups, shown),
+        lambda: rics_of_groups(scored, known.judgments.pool, wanted, groups, shown),
     )
     publish(lines, options.output)
 

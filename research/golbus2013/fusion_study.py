@@ -19,7 +19,7 @@ from calipers import CalipersError, JudgmentsLike, RunsLike, Table, evaluate
 from calipers.collection import RememberedRun
 from calipers.errors import warn_user
 from calipers.evaluation import as_judgments, as_runs
-from calipers.fusion import BOUNDS, METHODS, Ballots, Votes, judged, judged_part, oracle_score, sorted_score
+from calipers.fusion import BOUNDS, METHODS, ScoredCandidates, Votes, judged, judged_part, oracle_score, sorted_score
 from calipers.information import Rankings, check_number_of_lists, joint_of
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
@@ -129,7 +129,7 @@ def fusion_study(
         )
     check_number_of_lists(size)
     rankings = Rankings.of(known, read, rel, depth=depth, jobs=jobs)
-    ballots = judged(Ballots.of([run.run for run in read], depth, jobs), known)
+    scored = judged(ScoredCandidates.of([run.run for run in read], depth, jobs), known)
     groups = np.array(random_groups(len(read), samples, size, seed))
     found: dict[str, list[float]] = {name: [] for name in fusions}
     joint, null, best = [], [], []
@@ -140,7 +140,7 @@ def fusion_study(
         joint.append(information.mean)
         null.append(information.null_mean)
         best.append(float(information.alone.mean(axis=1).max()))
-        drawn = ballots.only(group)
+        drawn = scored.only(group)
         made = [judged_part(drawn, fused_score(drawn, name, normalize, oracles), known, keep, name) for name in fusions]
         scores = evaluate(known, made, f"RIC(rel={rel:g})", empty="skip", warn=False)
         for name, values in zip(fusions, scores.values[0], strict=True):
@@ -171,8 +171,8 @@ def random_groups(systems: int, samples: int, size: int, seed: int) -> list[list
     return [sorted(random.choice(systems, size, replace=False).tolist()) for _ in range(samples)]
 
 
-def fused_score(ballots: Ballots, name: str, normalize: str = "minmax", oracles: str = "search") -> Floats:
+def fused_score(scored: ScoredCandidates, name: str, normalize: str = "minmax", oracles: str = "search") -> Floats:
     """The score that a method of `fuse`, a bound or an oracle gives each candidate."""
     if name in BOUNDS:
-        return sorted_score(ballots, name) if oracles == "sort" else oracle_score(ballots, name)[0]
-    return METHODS[name].fuse(Votes(ballots, np.ones(len(ballots.runs)), normalize))
+        return sorted_score(scored, name) if oracles == "sort" else oracle_score(scored, name)[0]
+    return METHODS[name].fuse(Votes(scored, np.ones(len(scored.runs)), normalize))

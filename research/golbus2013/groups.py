@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calipers.collection import processors
-from calipers.fusion import NOISE, UNJUDGED, Ballots, rule_of_votes, scaled
+from calipers.fusion import NOISE, UNJUDGED, ScoredCandidates, rule_of_votes, scaled
 from calipers.information import Rankings, in_parallel, known_by_groups
 from calipers.lists import Floats, Ints, Pool
 from calipers.measures import order_information
@@ -123,25 +123,25 @@ POWERS = {"combanz": -1, "combmnz": 1}  # of the number of runs that retrieve a 
 NO_SCORES, ALL_DOCUMENTS = -1, -1
 
 
-def numbered_by_id(ballots: Ballots) -> Ballots:
-    """The same ballots with the candidates of each query by descending id, so that numbers do for ids."""
-    assert ballots.grade is not None
-    assert ballots.row is not None
-    order = ballots.ordered(np.zeros(len(ballots)))
+def numbered_by_id(scored: ScoredCandidates) -> ScoredCandidates:
+    """Number the candidates of each query by descending id, so that numbers sort like ids."""
+    assert scored.grade is not None
+    assert scored.row is not None
+    order = scored.ordered(np.zeros(len(scored)))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     return replace(
-        ballots,
-        documents=ballots.documents.take(order),
+        scored,
+        documents=scored.documents.take(order),
         words=np.arange(len(order), 0, -1, dtype=np.uint64)[:, None],
-        candidate=place[ballots.candidate],
-        grade=ballots.grade[order],
-        row=ballots.row[order],
+        candidate=place[scored.candidate],
+        grade=scored.grade[order],
+        row=scored.row[order],
     )
 
 
 def rics_of_groups(
-    ballots: Mapping[str, Ballots],
+    scored: Mapping[str, ScoredCandidates],
     pool: Pool,
     fusions: Sequence[PaperFusion],
     groups: Ints,
@@ -149,11 +149,11 @@ def rics_of_groups(
 ) -> dict[tuple[PaperFusion, ShownRanks], Floats]:
     """RIC of each fusion of each group, the mean over queries.
 
-    ballots: `numbered_by_id`, under what becomes of unjudged documents. Of a tied pair half is in the right order; a
-    document that is not shown stands below all that are.
+    scored: results of `numbered_by_id` for each treatment of unjudged documents. Half of each tied pair counts as
+    being in the right order. A document that is not shown ranks below all shown ones.
     """
     found: dict[tuple[PaperFusion, ShownRanks], Floats] = {}
-    for unjudged, whole in ballots.items():
+    for unjudged, whole in scored.items():
         own = [fusion for fusion in fusions if fusion.unjudged == unjudged]
         values = _rics(whole, pool, own, groups, shown)
         found |= {(fusion, each): values[:, f, s] for f, fusion in enumerate(own) for s, each in enumerate(shown)}
@@ -161,39 +161,39 @@ def rics_of_groups(
 
 
 def _rics(
-    ballots: Ballots, pool: Pool, fusions: Sequence[PaperFusion], groups: Ints, shown: Sequence[ShownRanks]
+    scored: ScoredCandidates, pool: Pool, fusions: Sequence[PaperFusion], groups: Ints, shown: Sequence[ShownRanks]
 ) -> Floats:
     """[group, fusion, shown ranks]: RIC, the mean over queries."""
-    assert ballots.grade is not None
-    row_of: Ints | None = ballots.row
+    assert scored.grade is not None
+    row_of: Ints | None = scored.row
     assert row_of is not None
     scalings = list(dict.fromkeys(fusion.how for fusion in fusions if fusion.name in POWERS))
-    scores = np.array([scaled(ballots, how) for how in scalings]).reshape(len(scalings), len(ballots.candidate))
+    scores = np.array([scaled(scored, how) for how in scalings]).reshape(len(scalings), len(scored.candidate))
     grades = np.unique(pool.grade[pool.grade >= 0])
     rules = [_rule(fusion, scalings, groups.shape[1]) for fusion in fusions]
     least = [int(np.searchsorted(grades, each.cut)) for each in shown]
     read = [
         (ALL_DOCUMENTS if each.length is None else each.length, low) for each, low in zip(shown, least, strict=True)
     ]
-    level = np.where(ballots.grade >= 0, np.searchsorted(grades, ballots.grade), -1)  # NaN: not judged
-    grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
+    level = np.where(scored.grade >= 0, np.searchsorted(grades, scored.grade), -1)  # NaN: not judged
+    grade = np.where(np.isnan(scored.grade), UNJUDGED, scored.grade)
     size = np.array([pool.count(pool.grade == each) for each in grades])  # [grade, query]
     pairs = (size.sum(axis=0) ** 2 - (size**2).sum(axis=0)) / 2
     counted = np.array([(pairs > 0) & (size[low:].sum(axis=0) > 0) for low in least])  # [shown, query]
 
     def ric_of_query(q: int) -> Floats | None:
         """[group, fusion, shown ranks], 0 for a query that does not count."""
-        here = slice(int(ballots.offsets[q]), int(ballots.offsets[q + 1]))
+        here = slice(int(scored.offsets[q]), int(scored.offsets[q + 1]))
         rows = row_of[here]
         if rows.max(initial=-1) < 0:
             return None
         place = pool.query[rows.max()]
-        lists = np.flatnonzero(ballots.query == q)  # run by run
-        length = np.zeros(len(ballots.runs), np.int64)
-        length[ballots.run[lists]] = ballots.length[lists]
-        entries = np.concatenate([np.arange(*ballots.starts[i : i + 2]) for i in lists.tolist()])
+        lists = np.flatnonzero(scored.query == q)  # run by run
+        length = np.zeros(len(scored.runs), np.int64)
+        length[scored.run[lists]] = scored.length[lists]
+        entries = np.concatenate([np.arange(*scored.starts[i : i + 2]) for i in lists.tolist()])
         starts = np.concatenate([[0], np.cumsum(length)])
-        candidates = ballots.candidate[entries] - here.start
+        candidates = scored.candidate[entries] - here.start
         of_query = RankedLists(starts, candidates, scores[:, entries], grade[here], level[here], size[:, place])
         ordered = fused_pairs(of_query, groups, rules, read)
         known = order_information(ordered[..., 0], ordered[..., 1]) / max(float(pairs[place]), 1.0)
@@ -201,7 +201,7 @@ def _rics(
 
     total = np.zeros((len(groups), len(fusions), len(shown)))
     with ThreadPoolExecutor(processors()) as workers:
-        for values in workers.map(ric_of_query, range(len(ballots.queries))):
+        for values in workers.map(ric_of_query, range(len(scored.queries))):
             total += 0.0 if values is None else values
     return np.asarray(total / counted.sum(axis=1))
 
@@ -217,9 +217,9 @@ def _rule(fusion: PaperFusion, scalings: Sequence[str], runs: int) -> FusionRule
     return FusionRule(NO_SCORES, 0, start, 2, *rule_of_votes(fusion.name, fusion.votes, runs))
 
 
-def spread_of_scores(ballots: Ballots, normalisation: str) -> Floats:
+def spread_of_scores(scored: ScoredCandidates, normalisation: str) -> Floats:
     """Of each run: the median over queries of the standard deviation of its scores."""
-    scores = scaled(ballots, normalisation)
-    spread = np.array([scores[a:b].std() for a, b in pairwise(ballots.starts.tolist()) if b > a])
-    run = ballots.run[ballots.length > 0]
-    return np.array([np.median(spread[run == r]) if (run == r).any() else 0.0 for r in range(len(ballots.runs))])
+    scores = scaled(scored, normalisation)
+    spread = np.array([scores[a:b].std() for a, b in pairwise(scored.starts.tolist()) if b > a])
+    run = scored.run[scored.length > 0]
+    return np.array([np.median(spread[run == r]) if (run == r).any() else 0.0 for r in range(len(scored.runs))])

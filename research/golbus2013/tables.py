@@ -25,7 +25,7 @@ from calipers import (
 )
 from calipers.choices import TieRule
 from calipers.collection import RememberedRun
-from calipers.fusion import VOTES, Ballots
+from calipers.fusion import VOTES, ScoredCandidates
 from calipers.fusion import judged as with_grades
 from calipers.information import MISSING, InformationDifference, Rankings, difference_of, joint_of
 from calipers.lists import Floats, Ints
@@ -112,9 +112,9 @@ class Collection:
         return Rankings.of(self.judgments, list(self.runs), ties=ties)
 
     @cache  # noqa: B019  the same
-    def ballots(self, unjudged: str) -> Ballots:
+    def scored(self, unjudged: str) -> ScoredCandidates:
         """What the runs say about all documents, or about judged ones."""
-        whole = with_grades(Ballots.of([run.run for run in self.runs]), self.judgments)
+        whole = with_grades(ScoredCandidates.of([run.run for run in self.runs]), self.judgments)
         return numbered_by_id(whole.only_judged() if unjudged == "left out" else whole)
 
     @cached_property
@@ -446,8 +446,8 @@ def _refined(known: Collection, reading: tuple[tuple[str, str], ...], samples: i
     """tau, rho and RMSE of all fusions, in the order of the table."""
     under = dict(reading)
     shown, wanted = shown_under(under), fusions_under(under)
-    ballots = known.ballots(under["unjudged"])
-    spread = spread_of_scores(ballots, under["normalisation"])
+    scored = known.scored(under["unjudged"])
+    spread = spread_of_scores(scored, under["normalisation"])
     features = GroupFeatures.of(replace(known.rankings("docid"), rel=shown.cut), spread, shown.length)
     values = [joint_values(known, samples, shown.cut), *(known.fused[fusion, shown, samples] for fusion in wanted)]
     return refined(features, groups_of_systems(known, samples), np.column_stack(values), SEED)
@@ -462,13 +462,13 @@ def fuse_in_steps(known: Collection, reading: Reading, samples: int, cache: str 
     kept = KeptParts(cache, "golbus2013/groups", options, known.folder)
     groups = groups_of_systems(known, samples)
     rankings = replace(known.rankings("docid"), rel=shown.cut)
-    ballots = {reading["unjudged"]: known.ballots(reading["unjudged"])}
+    scored = {reading["unjudged"]: known.scored(reading["unjudged"])}
     parts = []
     for start in range(0, samples, STEP):
         part = groups[start : start + STEP]
         done = kept.get(str(start))
         if done is None:
-            rics = rics_of_groups(ballots, known.judgments.pool, wanted, part, [shown])
+            rics = rics_of_groups(scored, known.judgments.pool, wanted, part, [shown])
             columns = [joint_of_groups(rankings, part), *(rics[fusion, shown] for fusion in wanted)]
             done = np.column_stack(columns).tolist()
             if len(part) == STEP:
@@ -544,8 +544,8 @@ def fused_rics(known: Collection, wanted: Iterable[PaperFusion], shown: Iterable
     ]
     if not fresh:
         return
-    ballots = {unjudged: known.ballots(unjudged) for unjudged in dict.fromkeys(fusion.unjudged for fusion in fresh)}
-    found = rics_of_groups(ballots, known.judgments.pool, fresh, groups_of_systems(known, samples), shown)
+    scored = {unjudged: known.scored(unjudged) for unjudged in dict.fromkeys(fusion.unjudged for fusion in fresh)}
+    found = rics_of_groups(scored, known.judgments.pool, fresh, groups_of_systems(known, samples), shown)
     for (fusion, each), values in found.items():
         known.fused[fusion, each, samples] = values
 

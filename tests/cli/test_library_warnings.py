@@ -74,7 +74,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").judges("llm.qrels"), "lacks judged queries"),
     "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "one score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
-        lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by one run alone"),
+        lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by only one run"),
     "information ric qrels good.run poor.run blind.run": (
         lambda: cal.information.ric(cal.Experiment("qrels", ALL)), "no judged document"),
     "information joint qrels good.run poor.run blind.run": (

@@ -25,7 +25,7 @@ from calipers.collection import id_codes as coding
 from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import as_judgments
-from calipers.fusion.candidates import Ballots
+from calipers.fusion.candidates import ScoredCandidates
 from calipers.fusion.combine import fused as fused_run
 from calipers.fusion.methods import METHODS
 from calipers.fusion.oracles import judged, sorted_score
@@ -410,8 +410,8 @@ def test_the_published_sort_compares_neighbours(kind: str) -> None:
     """Each document has the rule, or as good a grade, over the next one."""
     for seed in range(5):
         runs, grades = random_runs(seed, runs=4, documents=20), random_grades(seed, documents=20)
-        ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
-        made = fused_run(ballots, sorted_score(ballots, kind), kind).to_dict()
+        scored = judged(ScoredCandidates.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
+        made = fused_run(scored, sorted_score(scored, kind), kind).to_dict()
         for query, got in made.items():
             ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
             needed = len(runs) if kind == "pareto" else len(runs) / 2
@@ -496,7 +496,7 @@ def test_long_lists() -> None:
     runs = {"x": {"q": long}, "y": {"q": {d: -s for d, s in long.items()}}}
     ends = fused(runs, "rrf")
     assert ends["d000000"] == ends["d069999"] == 1 / 61 + 1 / 70_060
-    with pytest.raises(CalipersError, match="give a depth"):
+    with pytest.raises(CalipersError, match="set a depth"):
         cal.fusion.fusion_bound({"q": {"d000000": 1}}, runs, "pareto")
     assert bound({"d000005": 1}, runs, "naive")[0] == "d000005"
     shallow = cal.fusion.fusion_bound({"q": {"d000005": 1}}, runs, "pareto", depth=50).to_dict()["q"]
@@ -532,7 +532,7 @@ def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: cal.fuse({"x": {"q": {"a": 1}}}), "only one run (x)"),
+        (lambda: cal.fuse({"x": {"q": {"a": 1}}}), "cannot fuse a single run (x)"),
         (lambda: cal.fuse({"x": {"q": {"a": 1}}, "y": {"r": {"a": 1}}}), "no query in common"),
         (lambda: cal.fuse(VECTOR, "combx"), "unknown method 'combx'; expected one of combsum"),
         (lambda: cal.fuse(VECTOR, normalize="max"), "unknown normalisation 'max'; expected one of minmax"),
@@ -586,7 +586,7 @@ def test_fuse_writes_a_run(files: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["x.run"], "only one run (x)"),
+        (["x.run"], "cannot fuse a single run (x)"),
         (["x.run", "y.run", "--bound", "naive"], "--bound needs the judgments: --qrels FILE"),
         (["x.run", "y.run", "--qrels", "qrels.txt"], "--qrels is for --bound"),
         (["x.run", "y.run", "--bound", "naive", "--qrels", "qrels.txt", "--method", "rrf"], "choose either --bound"),
@@ -606,8 +606,8 @@ def test_warnings_of_fuse(files: Path) -> None:
     (files / "flat.run").write_text("q Q0 a 1 5 flat\nq Q0 b 2 5 flat\nr Q0 b 1 5 flat\n")
     runs = [files / "x.run", files / "flat.run"]
     done = calipers("fuse", *runs)
-    assert "2 lists with one score for all documents; normalised to 1" in done.stderr
-    assert "1 query answered by one run alone" in done.stderr
+    assert "2 lists with the same score for all documents; normalised to 1" in done.stderr
+    assert "1 query answered by only one run" in done.stderr
     assert calipers("fuse", *runs, "--strict").returncode == 2
 
 
@@ -662,8 +662,8 @@ def test_the_published_sort_is_one_call(kind: str, votes: str) -> None:
     runs, grades = random_runs(3, runs=4, documents=20), random_grades(3, documents=20)
     made = cal.fusion.fusion_bound(grades, runs, kind, by="sort", votes=votes)
     assert made.exactness == "sorted"
-    ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
-    assert made.to_dict() == fused_run(ballots, sorted_score(ballots, kind, votes=votes), kind).to_dict()
+    scored = judged(ScoredCandidates.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
+    assert made.to_dict() == fused_run(scored, sorted_score(scored, kind, votes=votes), kind).to_dict()
     part = 1.0 if kind == "pareto" else 0.5
     for query, got in made.to_dict().items():
         ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
@@ -676,7 +676,7 @@ def test_the_published_sort_is_one_call(kind: str, votes: str) -> None:
 
 def test_votes_are_for_the_sort() -> None:
     runs, grades = random_runs(3, runs=3, documents=8), random_grades(3, documents=8)
-    with pytest.raises(CalipersError, match="votes=cast is for by=sort"):
+    with pytest.raises(CalipersError, match="votes=cast works only with by="):
         cal.fusion.fusion_bound(grades, runs, "pareto", votes="cast")
     with pytest.raises(CalipersError, match="unknown by 'quick'"):
         cal.fusion.fusion_bound(grades, runs, "pareto", by="quick")
@@ -695,7 +695,7 @@ def test_the_published_sort_as_a_command(tmp_path: Path) -> None:
     ask = ["fuse", *paths, "--bound", "majoritarian", "--qrels", str(tmp_path / "qrels.txt")]
     done = CliRunner().invoke(root, [*ask, "--by", "sort", "--votes", "half", "-o", str(tmp_path / "out.run")])
     assert done.exit_code == 0, done.stderr
-    assert "that is no order" in done.stderr
+    assert "can be cyclic" in done.stderr
     wanted = cal.fusion.fusion_bound(grades, runs, "majoritarian", by="sort", votes="half").to_dict()
     written = cal.read_run(tmp_path / "out.run").to_dict()
     assert {query: list(each) for query, each in written.items()} == {

@@ -16,7 +16,7 @@ import calipers as cal
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.inputs import as_judgments, as_runs
-from calipers.fusion.candidates import Ballots
+from calipers.fusion.candidates import ScoredCandidates
 from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS as FUSING
 from calipers.fusion.methods import Votes
@@ -489,8 +489,8 @@ def test_ric_of_groups_is_the_measure(most: int) -> None:
         for s in range(12)
     }
     known = as_judgments(qrels)
-    whole = with_grades(Ballots.of(as_runs(runs)), known)
-    ballots = {
+    whole = with_grades(ScoredCandidates.of(as_runs(runs)), known)
+    scored = {
         "kept": golbus2013_groups.numbered_by_id(whole),
         "left out": golbus2013_groups.numbered_by_id(whole.only_judged()),
     }
@@ -498,7 +498,7 @@ def test_ric_of_groups_is_the_measure(most: int) -> None:
     fusions = list(dict.fromkeys(golbus2013.fusion_under(name, each) for each in readings for name in FUSIONS))
     shown = [golbus2013_groups.ShownRanks(length, cut) for length in (None, 9) for cut in (0, 1)]
     groups = golbus2013_groups.dealt_groups(12, 3, 4, 1)
-    found = golbus2013_groups.rics_of_groups(ballots, known.pool, fusions, groups, shown)
+    found = golbus2013_groups.rics_of_groups(scored, known.pool, fusions, groups, shown)
     assert len(found) == 4 * len(fusions) == 4 * 50
     for number, group in enumerate(groups.tolist()):
         scores = {fusion: slow_score(whole, group, fusion) for fusion in fusions}
@@ -518,13 +518,13 @@ def test_what_a_group_finds_is_naive() -> None:
     qrels = {f"q{q}": {d: int(draw.random() < 0.2) for d in draw.permutation(names)[:70]} for q in range(3)}
     runs = {f"s{s}": {q: {d: draw.random() for d in draw.permutation(names)[:20]} for q in qrels} for s in range(9)}
     known = as_judgments(qrels)
-    ballots = golbus2013_groups.numbered_by_id(with_grades(Ballots.of(as_runs(runs)), known).only_judged())
+    scored = golbus2013_groups.numbered_by_id(with_grades(ScoredCandidates.of(as_runs(runs)), known).only_judged())
     naive = golbus2013_groups.PaperFusion("naive", "", "", "left out")
     groups = golbus2013_groups.dealt_groups(9, 6, 4, 1)
     rankings = Rankings.of(known, runs, 0, "docid")
     for length in (None, 25):
         shown = golbus2013_groups.ShownRanks(length, 0)
-        wanted = golbus2013_groups.rics_of_groups({"left out": ballots}, known.pool, [naive], groups, [shown])
+        wanted = golbus2013_groups.rics_of_groups({"left out": scored}, known.pool, [naive], groups, [shown])
         features = golbus2013_surrogates.GroupFeatures.of(rankings, np.arange(9.0), length)
         assert features.found_by(groups) == pytest.approx(wanted[naive, shown], abs=1e-12)
 
@@ -559,8 +559,10 @@ def test_predictions_make_figures_more_precise(monkeypatch: pytest.MonkeyPatch) 
     assert better.predicted == 72_000
 
 
-def slow_score(whole: Ballots, group: list[int], fusion: golbus2013_groups.PaperFusion) -> tuple[Ballots, Floats]:
-    """The ballots of a group and the score that `fuse` and its oracles would give."""
+def slow_score(
+    whole: ScoredCandidates, group: list[int], fusion: golbus2013_groups.PaperFusion
+) -> tuple[ScoredCandidates, Floats]:
+    """Return the entries of a group and the score that `fuse` and its oracles would give."""
     part = (whole if fusion.unjudged == "kept" else whole.only_judged()).only(group)
     ones = np.ones(len(group))
     start = None

@@ -1,4 +1,4 @@
-"""Fusion: several runs as one, the most that any fusion of them could reach, and how the two compare.
+"""Fusion of several runs into one run, and upper bounds on the score that a fusion can reach.
 
 Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
 """
@@ -6,7 +6,7 @@ Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth 
 from calipers.lazy_names import lazy_names
 
 _HOMES = {
-    "candidates": ("Ballots",),
+    "candidates": ("ScoredCandidates",),
     "combine": ("FusedRun", "fuse", "judged_part"),
     "methods": ("METHODS", "Votes"),
     "oracles": (

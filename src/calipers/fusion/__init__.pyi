@@ -1,4 +1,4 @@
-from calipers.fusion.candidates import Ballots as Ballots
+from calipers.fusion.candidates import ScoredCandidates as ScoredCandidates
 from calipers.fusion.combine import FusedRun as FusedRun
 from calipers.fusion.combine import fuse as fuse
 from calipers.fusion.combine import judged_part as judged_part

@@ -1,10 +1,11 @@
-"""The order of some documents that scores best in AP, among those that keep certain documents above others.
+"""Search for the order of documents with the largest AP that keeps certain documents above others.
 
-Documents that are not relevant are only in the way. So an order is the relevant documents, one after the other, each
-right behind those that have to stand above it and are not there yet; everything else comes last. Which relevant
-document comes next is searched for, layer by layer: after so many of them only which ones they are matters, not their
-order. A relevant document with nothing left above it always comes next, because moving it up raises AP. Where a layer
-has more than LAYER sets, the most promising are kept, and the result is what such a look-ahead finds.
+Nonrelevant documents never raise AP. So the best order lists the relevant documents one after the other, each directly
+after the documents that must stay above it and are not yet listed. All other documents come last. The search adds one
+relevant document per layer. The next steps depend only on the set of relevant documents placed so far, not on their
+order, so a layer holds one entry per set. If all documents that must stay above a relevant document are placed, this
+document comes next, because moving it up raises AP. A layer keeps at most LAYER sets, the most promising ones. If sets
+were dropped, the result may not be the best order.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 
 from calipers.lists import Ints
 
-LAYER = 48  # sets of relevant documents that are looked at side by side
+LAYER = 48  # largest number of sets of relevant documents per layer
 Above = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Found:
-    """An order, and whether no other that is allowed has a larger AP."""
+    """Order of documents. `exact` is True if no allowed order has a larger AP."""
 
     order: Ints
     exact: bool
@@ -33,11 +34,12 @@ class Found:
 def best_order(
     relevant: Sequence[int], above: Above, upper: Ints, greedy: Ints, runs: Sequence[Sequence[int]]
 ) -> Found:
-    """The best order of documents 0, 1, ...
+    """Return the best allowed order of documents 0, 1, ...
 
-    relevant: those that count, the better grade first. above: [one of `upper`, document], which stay above which,
-    without cycles. greedy: some allowed order. runs: for each run the places of `relevant` in the order in which it has
-    them; none of them, cleared of what is in the way, scores more than the result.
+    relevant: relevant documents, best grades first. above: True at [i, document] if upper[i] must stay above the
+    document; without cycles. greedy: any allowed order. runs: for each run, positions in `relevant` in the order of the
+    run. The result scores at least as much as each run after nonrelevant documents that need not stay above are moved
+    down.
     """
     if not relevant:
         return Found(greedy, True)
@@ -53,10 +55,10 @@ def best_order(
 
 @dataclass(frozen=True)
 class _Blocks:
-    """For each relevant document, as sets in the bits of a number, what has to stand above it."""
+    """Documents that must stay above each relevant document. Sets are stored as the bits of an integer."""
 
-    others: list[int]  # documents that are not relevant, counted in the greedy order
-    before: list[int]  # relevant documents, counted as in `relevant`
+    others: list[int]  # nonrelevant documents above, numbered by the greedy order
+    before: list[int]  # relevant documents above, numbered as in `relevant`
     relevant: Sequence[int]
     greedy: Ints
 
@@ -77,9 +79,9 @@ class _Blocks:
         return cls(others, before, relevant, greedy)
 
     def searched(self) -> tuple[list[int], bool]:
-        """The relevant documents in the best order found, and whether every set of them was looked at."""
+        """Return the best order of relevant documents that was found, and True if no set was dropped."""
         size, exact = len(self.relevant), True
-        # For each set of relevant documents: SP so far, what else is used up, and the order.
+        # For each set of relevant documents: SP so far, nonrelevant documents placed so far, and the order.
         layer: dict[int, tuple[float, int, tuple[int, ...]]] = {0: (0.0, 0, ())}
         for count in range(1, size + 1):
             following: dict[int, tuple[float, int, tuple[int, ...]]] = {}
@@ -103,17 +105,17 @@ class _Blocks:
         return list(order), exact
 
     def _promise(self, value: float, used: int, count: int) -> float:
-        """SP so far, and what it would become if nothing were in the way: the sum of i / (depth + i) for all i left."""
+        """Return the largest possible SP: SP so far, plus the gain if all other relevant documents came next."""
         depth, size = used.bit_count(), len(self.relevant)
         return value + (size - count) - depth * (self._harmonic[depth + size] - self._harmonic[depth + count])
 
     @cached_property
     def _harmonic(self) -> list[float]:
-        """1 + 1/2 + ... + 1/n for each n, from 0 on."""
+        """Harmonic numbers 1 + 1/2 + ... + 1/n for n = 0, 1, ..."""
         return [0.0, *np.cumsum(1.0 / np.arange(1, len(self.greedy) + len(self.relevant) + 1)).tolist()]
 
     def completed(self, order: Sequence[int]) -> list[int]:
-        """The relevant documents as a run has them, each behind those that have to stand above it; then the rest."""
+        """Return the relevant documents in the order of a run, as far as allowed, then all other relevant documents."""
         done, found = 0, []
         for i in (*order, *range(len(self.relevant))):
             waiting = self.before[i] & ~done
@@ -124,7 +126,7 @@ class _Blocks:
         return found
 
     def value(self, sequence: Sequence[int]) -> float:
-        """SP: AP times the number of relevant documents."""
+        """Return SP, which is AP times the number of relevant documents."""
         total, used = 0.0, 0
         for count, i in enumerate(sequence, 1):
             used |= self.others[i]
@@ -132,7 +134,10 @@ class _Blocks:
         return total
 
     def whole(self, sequence: Sequence[int]) -> Ints:
-        """All documents: each relevant one behind what has to stand above it, then the rest as in the greedy order."""
+        """Return an order of all documents.
+
+        Each relevant document follows the documents that must stay above it. All others come last, in the greedy order.
+        """
         used, order = 0, []
         for i in sequence:
             order += self.greedy[_members(self.others[i] & ~used)].tolist()
@@ -144,7 +149,7 @@ class _Blocks:
 
 
 def _members(bits: int) -> list[int]:
-    """The members of a set, ascending."""
+    """Return the members of a set in ascending order."""
     if not bits:
         return []
     data = np.frombuffer(bits.to_bytes(-(-bits.bit_length() // 8), "little"), np.uint8)
@@ -153,7 +158,7 @@ def _members(bits: int) -> list[int]:
 
 
 def _ancestors(above: Above, upper: Ints, documents: Ints) -> Above:
-    """[document, one of upper]: what stands above each of these documents, directly or through others."""
+    """Return [document, i], True if upper[i] must stay above the document, directly or through other documents."""
     found = above[:, documents].T
     between = above[:, upper].T.astype(np.float32)  # [below, above]
     while True:

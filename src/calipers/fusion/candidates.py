@@ -1,7 +1,7 @@
-"""What several runs say about the same documents: everything that they retrieve, as flat arrays.
+"""Documents that several runs retrieve, with their scores and ranks, as flat arrays.
 
-A *candidate* is a document that some run retrieves for a query; a *ballot* is one run's opinion of a candidate: its
-score, and its rank in that run's list. Every fusion is arithmetic on ballots, summed up by candidate.
+A *candidate* is a document that at least one run retrieves for a query. An *entry* is one candidate in the list of one
+run, with its score and rank in that list. A fusion method computes a value per entry and adds the values per candidate.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False)
-class Ballots:
-    """The ballots of some runs, list by list: a list is what one run retrieves for one query."""
+class ScoredCandidates:
+    """Entries of several runs, list by list. A list holds the documents that one run retrieves for one query."""
 
     runs: tuple[str, ...]
     queries: tuple[str, ...]
     documents: Ids  # of each candidate
-    offsets: Ints  # query q has the candidates offsets[q] to offsets[q + 1]
-    starts: Ints  # list i has the ballots starts[i] to starts[i + 1], best first
+    offsets: Ints  # query q has the candidates offsets[q] to offsets[q + 1] - 1
+    starts: Ints  # list i has the entries starts[i] to starts[i + 1] - 1, best first
     run: Ints  # of each list
     query: Ints  # of each list
-    candidate: Ints  # of each ballot
-    score: Floats  # of each ballot
-    words: Words  # of each candidate: its id as numbers, which order as its bytes do
-    grade: Floats | None = None  # of each candidate, where judgments were looked up; NaN for what nobody judged
-    row: Ints | None = None  # of each candidate in the pool of those judgments; -1 for what nobody judged
+    candidate: Ints  # of each entry
+    score: Floats  # of each entry
+    words: Words  # the id of each candidate as numbers; they sort like the bytes of the id
+    grade: Floats | None = None  # of each candidate, if judgments were looked up; NaN for unjudged documents
+    row: Ints | None = None  # of each candidate in the pool of these judgments; -1 for unjudged documents
 
     @classmethod
     def of(
@@ -53,68 +53,68 @@ class Ballots:
         depth: int | None = None,
         jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
-    ) -> Ballots:
+    ) -> ScoredCandidates:
         """Read some runs whole. Tied documents of a run rank by id, descending, as in trec_eval."""
         return _gathered(runs, reported(in_order(lambda run: _ranked(run, depth), runs, jobs), progress), depth)
 
     def __len__(self) -> int:
-        """How many candidates there are, over all queries."""
+        """Return the number of candidates of all queries."""
         return len(self.documents)
 
     @cached_property
     def length(self) -> Ints:
-        """How many ballots each list has."""
+        """Number of entries per list."""
         return np.diff(self.starts)
 
     def of_list(self, values: NDArray[Number]) -> NDArray[Number]:
-        """Of each ballot: the value of its list."""
+        """Repeat the value of each list for each of its entries."""
         return np.repeat(values, self.length)
 
     @cached_property
     def rank(self) -> Ints:
-        """Of each ballot, from 1."""
+        """Rank of each entry in its list, starting at 1."""
         step = np.ones(len(self.candidate), np.int32)
-        step[self.starts[1:-1]] -= self.length[:-1].astype(np.int32)  # a new list starts again
+        step[self.starts[1:-1]] -= self.length[:-1].astype(np.int32)  # each list starts at rank 1
         return np.cumsum(step, dtype=np.int32, out=step)
 
     @cached_property
-    def voter(self) -> Ints:
-        """The run of each ballot."""
+    def entry_run(self) -> Ints:
+        """Number of the run of each entry."""
         return self.of_list(self.run)
 
     @cached_property
     def count(self) -> Ints:
-        """How many runs retrieve each candidate."""
+        """Number of runs that retrieve each candidate."""
         return np.bincount(self.candidate, minlength=len(self))
 
     def sum(self, values: Floats) -> Floats:
-        """The sum of the ballots' values for each candidate."""
+        """Return the sum of the values of all entries of each candidate."""
         return np.bincount(self.candidate, values, len(self)).astype(np.float64, copy=False)
 
     def ordered(self, score: Floats) -> Ints:
-        """The candidates query by query, by descending score; where that ties, by id, descending."""
+        """Return the candidates, query by query, by descending score. Ties are ordered by descending id."""
         return by_score_then_id(score, self.offsets, self.words.__getitem__)
 
     @cached_property
     def missing(self) -> int:
-        """The rank of what a run does not retrieve: larger than all others, and small where they are."""
+        """Rank of documents that a run does not retrieve. It is larger than all ranks."""
         return 0xFFFF if int(self.length.max(initial=0)) < 0xFFFF else 0xFFFFFFFF
 
     def all_ranks(self) -> Ranks:
-        """[run, candidate]: the rank that each run gives each of them."""
+        """Return the rank of each candidate in each run, as [run, candidate]."""
         rank = self._no_ranks(len(self))
-        rank[self.voter, self.candidate] = self.rank
+        rank[self.entry_run, self.candidate] = self.rank
         return rank
 
     @cached_property
     def rank_rows(self) -> Ranks:
-        """[candidate, run]: the same, the ranks of a candidate side by side."""
+        """Rank of each candidate in each run, as [candidate, run]."""
         rank = np.full((len(self), len(self.runs)), self.missing, self._kind)
-        rank[self.candidate, self.voter] = self.rank
+        rank[self.candidate, self.entry_run] = self.rank
         return rank
 
     def ranks(self, query: int) -> Ranks:
-        """[run, candidate of the query]: the same for one query."""
+        """Return the rank of each candidate of one query in each run, as [run, candidate]."""
         start, end = int(self.offsets[query]), int(self.offsets[query + 1])
         rank = self._no_ranks(end - start)
         for i in self._lists[query]:
@@ -136,15 +136,15 @@ class Ballots:
             found[query].append(i)
         return found
 
-    def only(self, runs: Sequence[int]) -> Ballots:
-        """The ballots of these runs alone, with the candidates that one of them retrieves."""
+    def only(self, runs: Sequence[int]) -> ScoredCandidates:
+        """Return the entries of these runs, and the candidates that at least one of these runs retrieves."""
         number = np.full(len(self.runs), -1)
         number[list(runs)] = np.arange(len(runs))
         part = self._lists_only(number[self.run] >= 0)
         return replace(part, runs=tuple(self.runs[run] for run in runs), run=number[part.run])
 
-    def only_judged(self) -> Ballots:
-        """The ballots on documents that somebody judged: condensed lists."""
+    def only_judged(self) -> ScoredCandidates:
+        """Return the entries of judged documents (condensed lists)."""
         assert self.row is not None
         judged = self.row >= 0
         kept = judged[self.candidate]
@@ -160,8 +160,8 @@ class Ballots:
             row=self.row[judged],
         )
 
-    def of_queries(self, queries: Sequence[int]) -> Ballots:
-        """The ballots on these queries alone, given in ascending order."""
+    def of_queries(self, queries: Sequence[int]) -> ScoredCandidates:
+        """Return the entries of these queries. The queries are given in ascending order."""
         number = np.full(len(self.queries), -1)
         number[list(queries)] = np.arange(len(queries))
         part = self._lists_only(number[self.query] >= 0)
@@ -173,9 +173,10 @@ class Ballots:
             query=number[part.query],
         )
 
-    def _lists_only(self, chosen: NDArray[np.bool_]) -> Ballots:
-        """Only the chosen lists, and the candidates that they have."""
-        edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))  # lists go on from even to odd ones
+    def _lists_only(self, chosen: NDArray[np.bool_]) -> ScoredCandidates:
+        """Return the chosen lists and their candidates."""
+        # Sequences of chosen lists begin at the even edges and end at the odd ones.
+        edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))
         parts = [slice(*ends) for ends in self.starts[edges].reshape(-1, 2).tolist()]
         candidate = np.concatenate([self.candidate[part] for part in parts] or [self.candidate[:0]])
         found = np.zeros(len(self), bool)
@@ -199,7 +200,7 @@ class Ballots:
 
 
 def read_first(runs: Sequence[Run], depth: int) -> Iterator[RankedRun | None]:
-    """The first documents of the runs in their order; None for what has no documents of its own."""
+    """Yield the first documents of each run, in order of the runs. Runs that cannot be read whole give None."""
 
     def first(run: Run) -> RankedRun | None:
         try:
@@ -211,12 +212,12 @@ def read_first(runs: Sequence[Run], depth: int) -> Iterator[RankedRun | None]:
 
 
 def read_whole(runs: Sequence[Run], jobs: int | None = None) -> Iterator[WholeRun]:
-    """The runs in their order, some read at once: unpacking them is most of the work."""
+    """Yield the runs in order. Several are read at the same time, because decompression takes most of the time."""
     return in_order(whole_run, runs, jobs)
 
 
 def reported(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Part]:
-    """The same parts; each that has been used up is reported."""
+    """Yield the parts, and report progress after each."""
     for part in parts:
         yield part
         if progress:
@@ -229,7 +230,7 @@ class RankedRun:
 
     whole: WholeRun
     rows: Ints  # list by list, best first
-    starts: Ints  # list i has the rows starts[i] to starts[i + 1]
+    starts: Ints  # list i has the rows starts[i] to starts[i + 1] - 1
 
 
 def _ranked(run: Run, depth: int | None) -> RankedRun:
@@ -253,8 +254,8 @@ def _ranked(run: Run, depth: int | None) -> RankedRun:
     return RankedRun(whole, in_file(rows), starts)
 
 
-def _gathered(runs: Sequence[Run], ranked: Iterable[RankedRun], depth: int | None) -> Ballots:
-    """The ballots of runs that are forgotten one by one: what stays of a row is its candidate and its score."""
+def _gathered(runs: Sequence[Run], ranked: Iterable[RankedRun], depth: int | None) -> ScoredCandidates:
+    """Return the entries of the runs. To save memory, only the candidate and score of a row are kept."""
     number: dict[bytes, int] = {}
     pairs = PairNumbers()
     candidates, scores, lengths, queries = [], [], [], []
@@ -275,7 +276,7 @@ def _gathered(runs: Sequence[Run], ranked: Iterable[RankedRun], depth: int | Non
     place = np.empty(len(by_query), np.int32)
     place[by_query] = np.arange(len(by_query), dtype=np.int32)
     documents = documents.take(by_query)
-    ballots = Ballots(
+    scored = ScoredCandidates(
         runs=tuple(name for name, _ in distinct_names(runs)),
         queries=tuple(decode(query) for query in number),
         documents=documents,
@@ -287,22 +288,22 @@ def _gathered(runs: Sequence[Run], ranked: Iterable[RankedRun], depth: int | Non
         score=_emptied(scores),
         words=as_words(documents),
     )
-    return ballots if depth is None else ballots.only(range(len(ballots.runs)))  # without what nobody has any more
+    return scored if depth is None else scored.only(range(len(scored.runs)))  # drops documents below the depth
 
 
 def _emptied(parts: list[NDArray[Number]]) -> NDArray[Number]:
-    """The parts in a row. Each is let go as soon as it is copied, so that both are never held whole."""
-    together = np.empty(sum(map(len, parts)), parts[0].dtype)
-    end = len(together)
+    """Concatenate the parts. Each part is freed after it is copied, so that the data is not held twice."""
+    joined = np.empty(sum(map(len, parts)), parts[0].dtype)
+    end = len(joined)
     while parts:
         part = parts.pop()
-        together[end - len(part) : end] = part
+        joined[end - len(part) : end] = part
         end -= len(part)
-    return together
+    return joined
 
 
 def _repetition(whole: WholeRun, row: int) -> CalipersError:
-    """A run may not have a document twice for a query."""
+    """Return the error about a document that a run has twice for a query."""
     query = decode(whole.queries[int(whole.query[row])])
     return whole.error(f"document '{whole.documents.text(row)}' appears twice for query '{query}'", row)
 
@@ -311,12 +312,15 @@ def _repetition(whole: WholeRun, row: int) -> CalipersError:
 
 
 def by_score_then_id(score: Floats, offsets: Ints, words: Callable[[Ints], Words]) -> Ints:
-    """The rows of each segment by descending score, ties by descending id; `words` gives the ids of rows as numbers."""
+    """Sort the rows of each segment by descending score. Ties are ordered by descending id.
+
+    words: returns the ids of rows as numbers.
+    """
     return ranked_segments(score, offsets, words)[0]
 
 
 def _first_rows(score: Floats, offsets: Ints, depth: int, words: Callable[[Ints], Words]) -> tuple[Ints, Ints]:
-    """The first rows of each segment, and where those of each begin."""
+    """Return the first `depth` rows of each segment, and the start of each segment among them."""
     order, starts = top_rows(score, offsets, depth, words)
     length = np.diff(starts)
     kept = np.arange(len(order)) - np.repeat(starts[:-1], length) < depth
@@ -324,14 +328,14 @@ def _first_rows(score: Floats, offsets: Ints, depth: int, words: Callable[[Ints]
 
 
 def top_rows(score: Floats, offsets: Ints, depth: int, words: Callable[[Ints], Words]) -> tuple[Ints, Ints]:
-    """The rows of each segment whose tie begins in the first ranks, and where those of each begin."""
+    """Return the first `depth` rows of each segment, with all rows tied with the last one, and where segments start."""
     order, first, last, starts, _ = top_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64), depth)
     _ties_by_id(order, first, last, starts, words)
     return order, starts
 
 
 def ranked_segments(score: Floats, offsets: Ints, words: Callable[[Ints], Words]) -> tuple[Ints, Ints, Ints]:
-    """The same, and the ranks from 1 that the tie of each spans, in the new order."""
+    """Sort like `by_score_then_id`. Also return the first and the last rank of each row's tie, in the new order."""
     order, first, last = rank_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64))
     _ties_by_id(order, first, last, offsets, words)
     return order, first, last
@@ -342,7 +346,7 @@ def _ties_by_id(order: Ints, first: Ints, last: Ints, offsets: Ints, words: Call
     tied = np.flatnonzero(first != last)
     if len(tied):
         members = order[tied]
-        fresh = np.ones(len(order) + 1, bool)  # whether a row starts a tie: others have the ranks of the row before
+        fresh = np.ones(len(order) + 1, bool)  # True if a row starts a tie; other rows have the ranks of the row before
         fresh[1:-1] = first[1:] != first[:-1]
         fresh[offsets] = True
         by_id = np.lexsort((*(~words(members).T[::-1]), np.cumsum(fresh[:-1])[tied]))

@@ -1,4 +1,4 @@
-"""Several runs as one."""
+"""Fusion of several runs into one run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError, UnknownName, warn_user
 from calipers.evaluation.inputs import as_runs
-from calipers.fusion.candidates import Ballots, ranked_segments
+from calipers.fusion.candidates import ScoredCandidates, ranked_segments
 from calipers.fusion.methods import Votes, method
 from calipers.fusion.scaling import constant
 from calipers.lists import Floats, Ints
@@ -25,23 +25,23 @@ from calipers.plurals import counted
 
 @dataclass(eq=False, repr=False)
 class FusedRun(RowsRun):
-    """A run that was made from others."""
+    """Run that was made from other runs."""
 
-    of: tuple[str, ...] = ()  # their names
-    constant: int = 0  # lists in which all documents had one score
-    scaled: bool = False  # whether the scores of lists were normalised by their spread or sum
-    alone: int = 0  # queries that only one of the runs answers
-    exactness: str = "exact"  # of an oracle: look-ahead where a better order may exist
-    exact_queries: int | None = None  # of an oracle: for how many queries no order that keeps to its rule is better
+    of: tuple[str, ...] = ()  # names of the fused runs
+    constant: int = 0  # number of lists in which all documents have the same score
+    scaled: bool = False  # True if scores were normalised by the spread or sum of their list
+    alone: int = 0  # number of queries that only one run answers
+    exactness: str = "exact"  # of an oracle: "look-ahead" if a better order may exist for some query
+    exact_queries: int | None = None  # of an oracle: number of queries with a proven best order
 
     @property
     def fusion_notes(self) -> tuple[str, ...]:
-        """What `calipers fuse` warns of: lists with one score for all documents, and queries of one run alone."""
+        """Warnings about lists in which all scores are equal, and about queries that only one run answers."""
         found = []
         if self.constant and self.scaled:
-            found.append(f"{counted(self.constant, 'list')} with one score for all documents; normalised to 1")
+            found.append(f"{counted(self.constant, 'list')} with the same score for all documents; normalised to 1")
         if self.alone:
-            found.append(f"{counted(self.alone, 'query')} answered by one run alone, with nothing to be fused with")
+            found.append(f"{counted(self.alone, 'query')} answered by only one run, so that nothing is fused")
         return tuple(found)
 
     def __repr__(self) -> str:
@@ -67,16 +67,18 @@ def fuse(
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> FusedRun:
-    """One run from several.
+    """Fuse several runs into one.
 
-    runs: from `read_runs`, paths, frames, or {name: {query: {document: score}}}; at least two.
+    runs: at least two runs from `read_runs`, paths, frames, or {name: {query: {document: score}}}.
     method: combsum, combmnz, combanz, combmin, combmax, combmed, borda, condorcet, copeland, rrf, rbc, isr.
-    normalize: what the comb methods do to the scores of each list first: minmax, z, rank, sum, none.
-    weights: of the runs, in their order or by name. depth: only the first so many documents of each list take part.
-    keep: only the first so many documents of each fused list. k is rrf's constant, p rbc's persistence.
-    warn: give what `calipers fuse` warns of as one CalipersWarning; `fusion_notes` of the run has it too.
+    normalize: normalisation of the scores of each list, for the comb methods: minmax, z, rank, sum, none.
+    weights: weights of the runs, in their order or by name.
+    depth: fuse only the first `depth` documents of each list. keep: keep only the first `keep` documents per query.
+    k: constant of rrf. p: persistence of rbc.
+    warn: give the notes in `fusion_notes` of the fused run as one CalipersWarning.
 
-    A query that only some runs answer is fused from those. Tied documents keep their tie; they are written by id.
+    A query that only some runs answer is fused from the lists of these runs. Tied documents keep equal scores; files
+    list them by descending id.
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"b": 10, "c": 5, "d": 0}}}
     >>> fuse(runs, "combsum").to_dict()
@@ -84,73 +86,73 @@ def fuse(
     """
     chosen = by_name(method)
     read = several(runs)
-    ballots = Ballots.of(read, _depth(depth, "depth"), jobs, progress)
-    votes = Votes(ballots, _weights(weights, ballots.runs), normalize, _positive(k), _share(p))
-    # A method that does not read scores still says when a normalisation does not exist.
+    scored = ScoredCandidates.of(read, _depth(depth, "depth"), jobs, progress)
+    votes = Votes(scored, _weights(weights, scored.runs), normalize, _positive(k), _share(p))
+    # An unknown normalisation is refused even if the method reads ranks only.
     score = chosen.fuse(votes)
     scaled = chosen.reads_scores and normalize in ("minmax", "z", "sum")
-    made = replace(fused(ballots, score, name or method.lower(), keep), scaled=scaled)
+    made = replace(fused(scored, score, name or method.lower(), keep), scaled=scaled)
     warn_user(made.fusion_notes, warn)
     return made
 
 
-by_name = method  # `fuse` has a parameter of that name
+by_name = method  # `fuse` has a parameter named method
 
 
 def several(runs: RunsLike) -> list[Run]:
-    """At least two runs, from whatever a user may have."""
+    """Read at least two runs from paths, frames, dictionaries or runs."""
     read = as_runs(runs)
     if len(read) < 2:
-        raise CalipersError(f"there is only one run ({read[0].name}): nothing to fuse it with")
+        raise CalipersError(f"cannot fuse a single run ({read[0].name}): give at least two runs")
     return read
 
 
-def fused(ballots: Ballots, score: Floats, name: str, keep: int | None = None) -> FusedRun:
-    """A run from a score for each candidate."""
-    answered = _answered(ballots)
-    order = ballots.ordered(score)
-    size = np.diff(ballots.offsets)
+def fused(scored: ScoredCandidates, score: Floats, name: str, keep: int | None = None) -> FusedRun:
+    """Return the run that ranks the candidates by these scores."""
+    answered = _answered(scored)
+    order = scored.ordered(score)
+    size = np.diff(scored.offsets)
     query = np.repeat(np.arange(len(size)), size)
     if keep is not None:
-        place = np.arange(len(order)) - ballots.offsets[query]
+        place = np.arange(len(order)) - scored.offsets[query]
         _depth(keep, "keep")
         kept = place < keep
         order, query = order[kept], query[kept]
     rows = Rows(
-        queries=Ids.of(ballots.queries),
+        queries=Ids.of(scored.queries),
         query=query.astype(np.int32),
-        documents=ballots.documents.take(order),
+        documents=scored.documents.take(order),
         value=score[order],
         file=name,
     )
     return FusedRun(
         load=lambda: rows,
         name=name,
-        of=ballots.runs,
-        constant=int(constant(ballots).sum()),
+        of=scored.runs,
+        constant=int(constant(scored).sum()),
         alone=int((answered == 1).sum()),
     )
 
 
-def _answered(ballots: Ballots) -> Ints:
-    """How many runs answer each query."""
-    answered = np.bincount(ballots.query, minlength=len(ballots.queries))
+def _answered(scored: ScoredCandidates) -> Ints:
+    """Return the number of runs that answer each query. Refuse runs that have no query in common."""
+    answered = np.bincount(scored.query, minlength=len(scored.queries))
     if (answered < 2).all():
-        raise CalipersError("no query in common: each query is answered by one of the runs alone, so nothing is fused")
+        raise CalipersError("the runs have no query in common: each query is answered by one run only")
     return answered
 
 
 def judged_part(
-    ballots: Ballots, score: Floats, judgments: Judgments, keep: int | None = None, name: str = "fused"
+    scored: ScoredCandidates, score: Floats, judgments: Judgments, keep: int | None = None, name: str = "fused"
 ) -> JudgedPart:
-    """What measures read of a fused run, where the ballots know the rows of their candidates in these judgments."""
-    assert ballots.row is not None
-    _answered(ballots)
-    order, first, last = ranked_segments(score, ballots.offsets, ballots.words.__getitem__)
-    size = np.diff(ballots.offsets)
-    place = np.arange(len(order)) - np.repeat(ballots.offsets[:-1], size)
+    """Return the judged documents of a fused run. `scored` must know the rows of its candidates in the judgments."""
+    assert scored.row is not None
+    _answered(scored)
+    order, first, last = ranked_segments(score, scored.offsets, scored.words.__getitem__)
+    size = np.diff(scored.offsets)
+    place = np.arange(len(order)) - np.repeat(scored.offsets[:-1], size)
     keep = _depth(keep, "keep") or len(order)
-    row = ballots.row[order]
+    row = scored.row[order]
     kept = np.flatnonzero((row >= 0) & (place < keep))
     index = {query: q for q, query in enumerate(judgments.queries)}
     shown = np.flatnonzero(place < keep)
@@ -159,7 +161,7 @@ def judged_part(
     first, last = first[kept], np.minimum(last[kept], keep)
     segment = member[kept]
     found = Retrieved(
-        query=np.array([index[query] for query in ballots.queries], np.int32),
+        query=np.array([index[query] for query in scored.queries], np.int32),
         length=np.minimum(size, keep).astype(np.int32),
         tied=np.bincount(segment, first != last, len(size)).astype(np.int32),
         offsets=np.concatenate([[0], np.cumsum(np.bincount(segment, minlength=len(size)))]),
@@ -179,7 +181,7 @@ def judged_part(
 
 @dataclass(eq=False)
 class JudgedPart(Run):
-    """A run of which only the judged documents are known."""
+    """Run of which only the judged documents are known."""
 
     name: str
     judgments: Judgments
@@ -189,11 +191,11 @@ class JudgedPart(Run):
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
         if judgments is not self.judgments or depth or precision != "double":
-            raise CalipersError("only the judged documents are known, of whole lists", file=self.name)
+            raise CalipersError("only the judged documents of this run are known, for whole lists", file=self.name)
         return self.found
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        raise CalipersError("only the judged documents are known", file=self.name)
+        raise CalipersError("only the judged documents of this run are known", file=self.name)
 
 
 def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Floats:

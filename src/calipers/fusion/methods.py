@@ -1,13 +1,15 @@
-"""Ways to fuse: a score for each candidate from what the runs say about it. s is a run's normalised score of the
-document, times the weight of the run; a run that does not retrieve the document says nothing.
+"""Fusion methods. Each computes a score per candidate from the lists of the runs.
+
+s is a run's normalised score of the document, times the weight of the run. Runs that do not retrieve the document are
+left out of the sums.
 
     combsum    sum of s                          combmin, combmax, combmed   smallest, largest, median s
     combmnz    sum of s * runs that retrieve it  combanz                     sum of s / runs that retrieve it
-    borda      sum of (n - rank + 1), n being the candidates of the query; what a run lacks shares what it has left
+    borda      sum of (n - rank + 1) for n candidates of the query; candidates that a run lacks share its other points
     rrf        sum of 1 / (k + rank)
     isr        sum of 1 / rank^2 * runs that retrieve it
     rbc        sum of (1 - p) p^(rank - 1)
-    condorcet  an order in which neighbours stand as more runs have them    copeland   pairs won - pairs lost
+    condorcet  merge sort by the majority of runs                           copeland   pairs won - pairs lost
 
 Fox & Shaw, Combination of multiple searches, TREC-2 1993 (comb*). Aslam & Montague, Models for metasearch, SIGIR 2001
 (borda). Montague & Aslam, Condorcet fusion for improved retrieval, CIKM 2002 (condorcet). Cormack, Clarke & Büttcher,
@@ -26,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
-from calipers.fusion.candidates import Ballots
+from calipers.fusion.candidates import ScoredCandidates
 from calipers.fusion.pairwise import condorcet_order, copeland_score
 from calipers.fusion.scaling import scaled
 from calipers.lists import Floats, Ints
@@ -34,9 +36,9 @@ from calipers.lists import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Ballots with what a method may want to know of them."""
+    """Input of a fusion method: entries of the runs, weights and parameters."""
 
-    ballots: Ballots
+    scored: ScoredCandidates
     weight: Floats  # of each run
     normalize: str
     k: float = 60.0  # of rrf
@@ -44,46 +46,46 @@ class Votes:
 
     @property
     def scores(self) -> Floats:
-        """Of each ballot: its normalised score, times the weight of its run."""
-        return scaled(self.ballots, self.normalize) * self.weights
+        """Normalised score of each entry, times the weight of its run."""
+        return scaled(self.scored, self.normalize) * self.weights
 
     @property
     def weights(self) -> Floats:
-        """Of each ballot: the weight of its run."""
-        return self.ballots.of_list(self.weight[self.ballots.run])
+        """Weight of each entry's run."""
+        return self.scored.of_list(self.weight[self.scored.run])
 
-    def summed(self, of_rank: NDArray[np.floating[Any]]) -> Floats:
-        """The weighted sum over runs of something that a ballot's rank decides."""
-        return self.ballots.sum(of_rank * self.weights)
+    def summed(self, values: NDArray[np.floating[Any]]) -> Floats:
+        """Return the weighted sum per candidate of a value that is given for each entry."""
+        return self.scored.sum(values * self.weights)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to fuse."""
+    """Fusion method with a description."""
 
     sentence: str
     fuse: Callable[[Votes], Floats] = field(repr=False)
-    reads_scores: bool = False  # otherwise ranks alone, and a normalisation changes nothing
+    reads_scores: bool = False  # False: reads ranks only, so that normalisation changes nothing
 
 
 def _by_candidate(votes: Votes) -> tuple[Floats, Ints, Ints]:
-    """The scores of each candidate side by side, ascending; where each candidate starts, and how many it has."""
-    ballots, scores = votes.ballots, votes.scores
-    order = np.lexsort((scores, ballots.candidate))
-    start = np.cumsum(ballots.count) - ballots.count
-    return scores[order], start, ballots.count
+    """Return scores sorted by candidate and ascending score, the start of each candidate, and its number of scores."""
+    scored, scores = votes.scored, votes.scores
+    order = np.lexsort((scores, scored.candidate))
+    start = np.cumsum(scored.count) - scored.count
+    return scores[order], start, scored.count
 
 
 def combsum(votes: Votes) -> Floats:
-    return votes.ballots.sum(votes.scores)
+    return votes.scored.sum(votes.scores)
 
 
 def combmnz(votes: Votes) -> Floats:
-    return combsum(votes) * votes.ballots.count
+    return combsum(votes) * votes.scored.count
 
 
 def combanz(votes: Votes) -> Floats:
-    return combsum(votes) / votes.ballots.count
+    return combsum(votes) / votes.scored.count
 
 
 def combmin(votes: Votes) -> Floats:
@@ -102,43 +104,43 @@ def combmed(votes: Votes) -> Floats:
 
 
 def borda(votes: Votes) -> Floats:
-    ballots = votes.ballots
-    candidates = np.diff(ballots.offsets)
-    # What a list leaves over goes to the candidates that it lacks, in equal parts: (n - length + 1) / 2 each. All
-    # candidates are given that, and those that the list has the difference.
-    of_list = (candidates[ballots.query] - ballots.length + 1) / 2
-    points = ballots.of_list(candidates[ballots.query] + 1 - of_list) - ballots.rank
-    share = np.bincount(ballots.query, of_list * votes.weight[ballots.run], len(candidates))
-    silent = votes.weight.sum() - np.bincount(ballots.query, votes.weight[ballots.run], len(candidates))
+    scored = votes.scored
+    candidates = np.diff(scored.offsets)
+    # The points that a list does not give to its documents are shared by the candidates that it lacks:
+    # (n - length + 1) / 2 points each. Here all candidates get this share, and candidates on the list the difference.
+    of_list = (candidates[scored.query] - scored.length + 1) / 2
+    points = scored.of_list(candidates[scored.query] + 1 - of_list) - scored.rank
+    share = np.bincount(scored.query, of_list * votes.weight[scored.run], len(candidates))
+    silent = votes.weight.sum() - np.bincount(scored.query, votes.weight[scored.run], len(candidates))
     share += silent * (candidates + 1) / 2  # runs without the query
     return votes.summed(points) + np.repeat(share, candidates)
 
 
 def rrf(votes: Votes) -> Floats:
-    return votes.summed(1.0 / (votes.k + votes.ballots.rank))
+    return votes.summed(1.0 / (votes.k + votes.scored.rank))
 
 
 def isr(votes: Votes) -> Floats:
-    return votes.summed(1.0 / votes.ballots.rank.astype(np.float64) ** 2) * votes.ballots.count
+    return votes.summed(1.0 / votes.scored.rank.astype(np.float64) ** 2) * votes.scored.count
 
 
 def rbc(votes: Votes) -> Floats:
-    return votes.summed((1.0 - votes.p) * votes.p ** (votes.ballots.rank - 1.0))
+    return votes.summed((1.0 - votes.p) * votes.p ** (votes.scored.rank - 1.0))
 
 
 def condorcet(votes: Votes) -> Floats:
-    """Merge sort from the order of borda; where as many runs say one thing as the other, that order stays."""
-    start = votes.ballots.ordered(borda(votes))
-    return condorcet_order(votes.ballots, votes.weight, start)
+    """Merge sort by majority, starting from the order of borda. Pairs without a majority keep that order."""
+    start = votes.scored.ordered(borda(votes))
+    return condorcet_order(votes.scored, votes.weight, start)
 
 
 def copeland(votes: Votes) -> Floats:
-    return copeland_score(votes.ballots, votes.weight)
+    return copeland_score(votes.scored, votes.weight)
 
 
 METHODS: dict[str, Method] = {
     "combsum": Method("the sum of scores", combsum, True),
-    "combmnz": Method("the sum of scores, times the runs that retrieve the document", combmnz, True),
+    "combmnz": Method("the sum of scores, times the number of runs that retrieve the document", combmnz, True),
     "combanz": Method("the mean score over the runs that retrieve the document", combanz, True),
     "combmin": Method("the smallest score", combmin, True),
     "combmax": Method("the largest score", combmax, True),
@@ -153,7 +155,7 @@ METHODS: dict[str, Method] = {
 
 
 def method(name: str) -> Method:
-    """The method of this name."""
+    """Return the method with this name."""
     known = METHODS.get(name.lower()) if isinstance(name, str) else None
     if known is None:
         raise CalipersError(f"unknown method '{name}'; expected one of {', '.join(METHODS)}")

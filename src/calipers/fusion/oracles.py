@@ -1,19 +1,20 @@
-"""What fusing some runs could reach, for one who knows the judgments: a bound, and two oracles that keep to a rule.
+"""Upper bounds and oracles of fusion, which use the judgments.
 
-    naive         every candidate by its grade: a bound, nothing that is made of these runs can be better
-    pareto        what all runs put above something stays above it; apart from that, as good as possible
-    majoritarian  what at least half of the runs put above something, and not half the other way round, stays above it;
-                  apart from that, as good as possible
+    naive         candidates by descending grade: an upper bound, no fusion of these runs can score more
+    pareto        the best order in which a document stays above another if all runs rank it higher
+    majoritarian  the best order in which a document stays above another if at least half of the runs rank it higher,
+                  and not half of the runs the other way round
 
-Only `naive` is a bound. The other two respect unanimity or the majority, as a fusion need not. What has to stay above
-what is a directed graph. Documents on a cycle are free among themselves: runs that disagree in a circle have no say. Of
-all orders that keep to the graph the best in AP (relevant is grade 1 or more) is searched for, exactly where few
-relevant documents are held up, else by a look-ahead that is never worse than the order of a run that keeps to the rule;
-under unanimity every run does.
+Only `naive` is an upper bound. The other two respect unanimity or the majority of the runs. A fusion method need not do
+so. The pairs whose order is fixed form a directed graph. Documents on a cycle of the graph can be in any order among
+themselves. We search for the order that respects the graph and has the largest AP (grades of 1 or more are relevant).
+The search is exact if few relevant documents must stay below others. Otherwise it is a look-ahead, which is never worse
+than the order of a run that respects the rule. Under unanimity every run respects it.
 
-Montague sorts with a comparator instead ("above, and otherwise by grade"). That is no order: runs A B C D and C D A B,
-B and D relevant, put A over B, B over C by grade, C over D, and D over A by grade, so the result depends on the sort.
-`by="sort"` does it all the same, by a merge sort from the order of grades, to repeat what was published.
+Montague instead sorts with a comparator: "above by the rule, otherwise by grade". This comparator can be cyclic. Take
+the runs A B C D and C D A B, with B and D relevant. The comparator puts A over B, B over C by grade, C over D, and D
+over A by grade. So the result depends on the sort algorithm. `by="sort"` uses a merge sort that starts from the order
+of grades, to reproduce published results.
 
 Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
 """
@@ -36,22 +37,22 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.inputs import as_judgments
 from calipers.fusion.allowed_orders import Above, Found, best_order
-from calipers.fusion.candidates import Ballots, Ranks
+from calipers.fusion.candidates import Ranks, ScoredCandidates
 from calipers.fusion.combine import FusedRun, fused, several
 from calipers.fusion.pairwise import places, sorted_by_votes
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import Ids, encode
 
 BOUNDS = get_args(FusionBound)
-RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
+RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # rules that oracles respect; naive respects none
 BY = ("search", "sort")
-# Of which votes an oracle's sort needs all (pareto) or half (majoritarian). all: of all runs. cast: of the runs that
-# retrieve one of the two documents; with half on either side the grade decides. half: of the same runs, and half is
-# enough, so that with half on either side the document that is compared first stays first.
+# With by="sort", a document goes above another by the votes of all (pareto) or half (majoritarian) of these runs:
+# all: all runs. cast: the runs that retrieve at least one of the two documents; if half of them vote each way, the
+# grade decides. half: the runs of cast; if half of them vote each way, the document that is compared first stays first.
 VOTES = ("all", "cast", "half")
-UNJUDGED = 0.0  # the grade of what nobody judged
-RELEVANT = 1.0  # the least grade that AP counts
-MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
+UNJUDGED = 0.0  # grade of unjudged documents
+RELEVANT = 1.0  # smallest grade that counts as relevant in AP
+MOST_CELLS = 400_000_000  # largest number of pairs of documents of one query; about a gigabyte
 
 
 def fusion_bound(
@@ -68,16 +69,17 @@ def fusion_bound(
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> FusedRun:
-    """Return what one who knows the judgments could make of some runs: naive, pareto or majoritarian.
+    """Return the best fusion of the runs for a user who knows the judgments.
 
-    Montague calls all three upper bounds. Only naive is one; pareto and majoritarian are oracles that respect unanimity
-    or the majority of the runs. `exactness` of the run says whether they are the best such order in AP for all queries
-    (exact) or come from a look-ahead for some, and `exact_queries` for how many they are exact.
-
-    by: search for the best order that respects the rule (search), or sort with Montague's comparator, above by the rule
-    and otherwise by grade (sort). The comparator is no order, so that its result may break the rule. votes: with sort,
-    the runs of which all (pareto) or half (majoritarian) are needed: all runs (all), those that retrieve one of the two
-    documents (cast), or the same where half is enough (half).
+    kind: naive, pareto or majoritarian. Montague calls all three upper bounds, but only naive is one. pareto and
+    majoritarian are oracles that respect unanimity or the majority of the runs. `exactness` of the returned run is
+    "exact" if its order has the largest AP among the allowed orders for all queries, and "look-ahead" otherwise.
+    `exact_queries` is the number of queries with an exact order.
+    by: "search" searches for the best order that respects the rule. "sort" sorts with Montague's comparator (by the
+    rule, otherwise by grade). The comparator can be cyclic, so that its result may break the rule.
+    votes: for by="sort", the runs of which all (pareto) or half (majoritarian) must agree: all runs ("all"), or the
+    runs that retrieve at least one of the two documents ("cast"). "half" is like "cast", but with equal votes the
+    document that is compared first stays first, while "cast" decides by grade.
 
     Unjudged documents count as grade 0. Queries without judgments are left out. depth, keep and warn as for `fuse`.
 
@@ -91,36 +93,36 @@ def fusion_bound(
     check_choice("by", by, BY)
     check_choice("votes", votes, VOTES)
     if by == "search" and votes != VOTES[0]:
-        raise CalipersError(f"votes={votes} is for by=sort: a search counts the votes of all runs")
+        raise CalipersError(f"votes={votes} works only with by='sort': by='search' counts the votes of all runs")
     if depth is not None and depth < 1:
-        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+        raise CalipersError(f"depth must be a whole number of at least 1, not {depth}")
     known = as_judgments(judgments)
-    ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
+    scored = judged(ScoredCandidates.of(several(runs), depth, jobs, progress), known)
     if by == "sort" and kind in RULES:
-        made = fused(ballots, sorted_score(ballots, kind, votes=votes), name or kind, keep)
+        made = fused(scored, sorted_score(scored, kind, votes=votes), name or kind, keep)
         warn_user(made.fusion_notes, warn)
         return replace(made, exactness="sorted")
-    score, exact = oracle_score(ballots, kind)
-    made = fused(ballots, score, name or kind, keep)
+    score, exact = oracle_score(scored, kind)
+    made = fused(scored, score, name or kind, keep)
     warn_user(made.fusion_notes, warn)
     return replace(made, exactness="exact" if exact.all() else "look-ahead", exact_queries=int(exact.sum()))
 
 
 def oracle_note(kind: str, made: FusedRun) -> str:
-    """Return a note on what a bound or an oracle is, and where it is exact."""
+    """Return a note that explains a bound or an oracle, with the number of queries for which it is exact."""
     if kind not in RULES:
-        return f"{kind}: a bound; no fusion of these runs can score more"
+        return f"{kind}: an upper bound; no fusion of these runs can score more"
     if made.exactness == "sorted":
         return (
             f"{kind}: sorted with a comparator that puts a document above another by {RULES[kind]} of the runs, and "
-            "otherwise by grade; that is no order, and the result may break the rule"
+            "otherwise by grade; the comparator can be cyclic, so that the result may break the rule"
         )
     total = len(made.load().queries)
     exact = made.exact_queries or 0
-    rest = "" if exact == total else f", by look-ahead for {total - exact}: there a better one may exist"
+    rest = "" if exact == total else f", and a look-ahead for {total - exact}, for which a better order may exist"
     return (
-        f"{kind}: an oracle that respects {RULES[kind]} of the runs, no bound; the best such order in AP for {exact} "
-        f"of {total} queries{rest}"
+        f"{kind}: an oracle that respects {RULES[kind]} of the runs, not an upper bound; the order with the largest AP "
+        f"for {exact} of {total} queries{rest}"
     )
 
 
@@ -129,95 +131,96 @@ def check_kind(kind: str) -> None:
         raise CalipersError(f"unknown bound '{kind}'; expected one of {', '.join(BOUNDS)}")
 
 
-def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
-    """The ballots on queries that have judgments, with the grades of the candidates."""
+def judged(scored: ScoredCandidates, judgments: Judgments) -> ScoredCandidates:
+    """Return the entries of queries with judgments, and look up the grades of the candidates."""
     if judgments.pool.kind != "grades":
         raise CalipersError(
             f"the bounds need one grade per document, but these look like {SAID_OF[judgments.pool.kind]}",
             file=judgments.name,
         )
     index = judgments.index
-    place = [index.query(encode(query)) for query in ballots.queries]
+    place = [index.query(encode(query)) for query in scored.queries]
     kept = [q for q, at in enumerate(place) if at >= 0]
     if not kept:
-        raise no_query_in_common(judgments, [Ids.of(ballots.queries)])
-    if len(kept) < len(ballots.queries):
-        ballots, place = ballots.of_queries(kept), [place[q] for q in kept]
-    query = np.repeat(place, np.diff(ballots.offsets)).tolist()
-    row = np.fromiter(map(index.find, query, ballots.documents.tolist()), np.int64, len(ballots))
-    grade = np.full(len(ballots), np.nan)
+        raise no_query_in_common(judgments, [Ids.of(scored.queries)])
+    if len(kept) < len(scored.queries):
+        scored, place = scored.of_queries(kept), [place[q] for q in kept]
+    query = np.repeat(place, np.diff(scored.offsets)).tolist()
+    row = np.fromiter(map(index.find, query, scored.documents.tolist()), np.int64, len(scored))
+    grade = np.full(len(scored), np.nan)
     grade[row >= 0] = judgments.pool.grade[row[row >= 0]]
-    return replace(ballots, grade=grade, row=row)
+    return replace(scored, grade=grade, row=row)
 
 
-def oracle_score(ballots: Ballots, kind: str) -> tuple[Floats, NDArray[np.bool_]]:
-    """A score for each candidate that says nothing but the order: n for the first of n, 1 for the last.
+def oracle_score(scored: ScoredCandidates, kind: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return a score per candidate: n for the first of n candidates of a query, 1 for the last.
 
-    And for each query whether no order that keeps to the rule has a larger AP.
+    Also return True for each query for which no allowed order has a larger AP.
     """
-    assert ballots.grade is not None
-    score, exact = np.empty(len(ballots)), np.ones(len(ballots.queries), bool)
-    grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
-    for q, (start, end) in enumerate(zip(ballots.offsets[:-1].tolist(), ballots.offsets[1:].tolist(), strict=True)):
-        by_id: Ints = np.lexsort(ballots.words[start:end].T[::-1])
-        worth = grade[start:end][by_id]
+    assert scored.grade is not None
+    score, exact = np.empty(len(scored)), np.ones(len(scored.queries), bool)
+    grade = np.where(np.isnan(scored.grade), UNJUDGED, scored.grade)
+    for q, (start, end) in enumerate(zip(scored.offsets[:-1].tolist(), scored.offsets[1:].tolist(), strict=True)):
+        by_id: Ints = np.lexsort(scored.words[start:end].T[::-1])
+        gain = grade[start:end][by_id]
         if kind == "naive":
-            order: Ints = np.argsort(-worth, kind="stable")
+            order: Ints = np.argsort(-gain, kind="stable")
         else:
-            found = _oracle(worth, ballots.ranks(q)[:, by_id], ballots.missing, kind == "pareto")
+            found = _oracle(gain, scored.ranks(q)[:, by_id], scored.missing, kind == "pareto")
             order, exact[q] = found.order, found.exact
         score[start + by_id[order]] = np.arange(end - start, 0, -1)
     return score, exact
 
 
-def _oracle(worth: Floats, rank: Ranks, missing: int, unanimous: bool) -> Found:
-    """The best order of one query's documents, which are given by ascending id."""
+def _oracle(gain: Floats, rank: Ranks, missing: int, unanimous: bool) -> Found:
+    """Return the best order of one query's documents. The documents are given by ascending id."""
     upper, above = stays_above(rank, missing, unanimous)
-    component, condensed = _condensed(len(worth), upper, above)
-    greedy = emitted(worth, component, condensed)
+    component, condensed = _condensed(len(gain), upper, above)
+    greedy = emitted(gain, component, condensed)
     above &= component[upper][:, None] != component
-    relevant = np.flatnonzero(worth >= RELEVANT)
-    relevant = relevant[np.argsort(-worth[relevant], kind="stable")]
+    relevant = np.flatnonzero(gain >= RELEVANT)
+    relevant = relevant[np.argsort(-gain[relevant], kind="stable")]
     places = [np.flatnonzero(each[relevant] != missing) for each in rank]
     runs = [at[np.argsort(each[relevant[at]])].tolist() for at, each in zip(places, rank, strict=True)]
     return best_order(relevant.tolist(), above, upper, greedy, runs)
 
 
-def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None, votes: str = VOTES[0]) -> Floats:
-    """The same by a merge sort whose comparator is "above, and otherwise by grade".
+def sorted_score(scored: ScoredCandidates, kind: str, start: Ints | None = None, votes: str = VOTES[0]) -> Floats:
+    """Return a score per candidate, like `oracle_score`, from a merge sort by the rule and otherwise by grade.
 
-    It starts from the order of grades, or from another order of the candidates. votes: half of which runs are needed.
+    start: order in which the sort starts; by default descending grades. votes: one of VOTES.
     """
-    assert ballots.grade is not None
-    grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
-    order = ballots.ordered(grade) if start is None or kind == "naive" else start
+    assert scored.grade is not None
+    grade = np.where(np.isnan(scored.grade), UNJUDGED, scored.grade)
+    order = scored.ordered(grade) if start is None or kind == "naive" else start
     if kind == "naive":
-        return places(ballots, order)
-    runs = len(ballots.runs)
+        return places(scored, order)
+    runs = len(scored.runs)
     needed, share, half_stays = rule_of_votes(kind, votes, runs)
-    return sorted_by_votes(ballots, order, np.ones(runs), needed, grade, share, half_stays)
+    return sorted_by_votes(scored, order, np.ones(runs), needed, grade, share, half_stays)
 
 
 def rule_of_votes(kind: str, votes: str, runs: int) -> tuple[float, bool, bool]:
-    """What `sort_by_votes` takes for an oracle: the votes needed, whether that is a share, whether half is enough."""
+    """Return arguments of `sort_by_votes`: votes needed, True if they are a share, True if half keeps the order."""
     part = 1.0 if kind == "pareto" else 0.5
     share = votes != VOTES[0]
     return part if share else part * runs, share, votes == VOTES[2]
 
 
 def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above]:
-    """Which documents have to stay above which: the documents that stand above some, and [one of them, document].
+    """Return the documents that must stay above another, and a matrix [one of them, document] of these pairs.
 
-    rank: [run, document]. unanimous: all runs say so; otherwise at least half of them, and not half the opposite.
+    rank: [run, document]. unanimous: True if all runs must agree. Otherwise at least half of the runs must agree, and
+    fewer than half disagree.
     """
     runs, size = rank.shape
     needed = runs if unanimous else runs / 2
-    # Only what so many runs retrieve can stand above something: mostly a small part.
+    # A document must be retrieved by enough runs to stay above another. Few documents are.
     upper = np.flatnonzero((rank != missing).sum(axis=0) >= needed)
     if len(upper) * size > MOST_CELLS:
         raise CalipersError(
-            f"{size} documents of one query, {len(upper)} of them retrieved by many runs, are too many to compare each "
-            "two; give a depth"
+            f"{size} documents of one query, {len(upper)} of them retrieved by many runs, are too many to compare "
+            "in pairs; set a depth"
         )
     votes = np.zeros((len(upper), size), np.uint16)
     for each in rank:
@@ -229,15 +232,15 @@ def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above
     return upper, above
 
 
-def emitted(worth: Floats, component: Ints, above: Above) -> Ints:
-    """The documents in an order that keeps to a graph of components, the best that is free at each step.
+def emitted(gain: Floats, component: Ints, above: Above) -> Ints:
+    """Return an order of documents that respects the graph, placing the best component that is free at each step.
 
-    Documents are given by ascending id; above: [component, component].
+    Documents are given by ascending id. above: [component, component].
     """
-    by_grade = np.argsort(-worth, kind="stable")  # inside a cycle: by grade, then id
+    by_grade = np.argsort(-gain, kind="stable")  # documents of a cycle: by grade, then by id
     inside = by_grade[np.argsort(component[by_grade], kind="stable")]
     start = np.searchsorted(component[inside], np.arange(above.shape[1] + 1))
-    best = -worth[inside[start[:-1]]]
+    best = -gain[inside[start[:-1]]]
     first = np.minimum.reduceat(inside, start[:-1])  # the smallest id
     keys = list(zip(best.tolist(), first.tolist(), range(len(best)), strict=True))
     waits = above.sum(axis=0, dtype=np.int32)
@@ -254,14 +257,14 @@ def emitted(worth: Floats, component: Ints, above: Above) -> Ints:
                 heappush(free, keys[each])
     size = np.diff(start)[order]
     ends = np.cumsum(size)
-    return inside[np.repeat(start[order] - (ends - size), size) + np.arange(len(worth))]
+    return inside[np.repeat(start[order] - (ends - size), size) + np.arange(len(gain))]
 
 
 def _condensed(size: int, upper: Ints, above: Above) -> tuple[Ints, Above]:
-    """The graph with each cycle as one node.
+    """Merge the documents of each cycle into one component.
 
-    The component of each document, and [component, component] which stay above which. Those that stand above some come
-    first.
+    Return the component of each document, and a matrix [component, component] that is True if the first must stay above
+    the second. Components that must stay above another come first.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

@@ -1,7 +1,8 @@
-"""Fusion by majorities: of two documents, which do more runs put above the other?
+"""Fusion by majority: a document goes above another if more runs rank it higher.
 
-A document that a run does not retrieve stands below all that it does; about two that it lacks the run says nothing.
-Majorities can form a cycle (a over b, b over c, c over a), so there may be no order that respects them all.
+A document that a run does not retrieve ranks below all documents of that run. A run that retrieves neither of two
+documents does not vote on them. Majorities can form a cycle (a over b, b over c, c over a). Then no order respects all
+of them.
 """
 
 from __future__ import annotations
@@ -10,45 +11,45 @@ from typing import Any
 
 import numpy as np
 
-from calipers.fusion.candidates import Ballots
+from calipers.fusion.candidates import ScoredCandidates
 from calipers.lists import Floats, Ints
 from calipers.native.scanner import sort_by_votes as sort_by_votes
 
-CELLS_AT_ONCE = 1 << 20  # of a block of pairs: what fits a cache
-NOISE = 1e-12  # of a sum of weights that means no majority
+CELLS_AT_ONCE = 1 << 20  # pairs per block, so that a block fits into the cache
+NOISE = 1e-12  # a smaller difference, as a share of the sum of weights, is no majority
 
 
-def condorcet_order(ballots: Ballots, weight: Floats, start: Ints) -> Floats:
-    """CondorcetFuse: the candidates of each query, sorted by majority; n for the first of n, 1 for the last.
+def condorcet_order(scored: ScoredCandidates, weight: Floats, start: Ints) -> Floats:
+    """Sort the candidates of each query by majority (CondorcetFuse). Return n for the first of n, 1 for the last.
 
-    A stable merge sort from the order `start`: a document goes before one that stands above it only where runs of more
-    weight want it so. Majorities being no order, another sort may give another result; but in this one each document
-    has the majority, or half, over the next.
+    This is a stable merge sort that starts from the order `start`. Two documents change places only if the runs that
+    want this have more weight than the runs that do not. Majorities can form cycles, so another sort algorithm may give
+    another result. In this result, at least half of the weight supports each document over the next.
     """
-    return sorted_by_votes(ballots, start, weight, NOISE * weight.sum())
+    return sorted_by_votes(scored, start, weight, NOISE * weight.sum())
 
 
-def sorted_by_votes(ballots: Ballots, start: Ints, weight: Floats, *comparator: Any) -> Floats:
-    """n for the first of the n candidates of a query, 1 for the last, in the order of a merge sort by votes.
+def sorted_by_votes(scored: ScoredCandidates, start: Ints, weight: Floats, *comparator: Any) -> Floats:
+    """Merge sort the candidates of each query by votes. Return n for the first of n candidates, 1 for the last.
 
-    comparator: what `sort_by_votes` takes after the weights.
+    comparator: arguments of `sort_by_votes` after the weights.
     """
-    return places(ballots, sort_by_votes(start, ballots.offsets, ballots.rank_rows, weight, *comparator))
+    return places(scored, sort_by_votes(start, scored.offsets, scored.rank_rows, weight, *comparator))
 
 
-def places(ballots: Ballots, order: Ints) -> Floats:
-    """n for the first of the n candidates of a query, 1 for the last."""
+def places(scored: ScoredCandidates, order: Ints) -> Floats:
+    """Return n for the first of the n candidates of a query in this order, and 1 for the last."""
     score = np.empty(len(order))
-    score[order] = np.repeat(ballots.offsets[1:], np.diff(ballots.offsets)) - np.arange(len(order))
+    score[order] = np.repeat(scored.offsets[1:], np.diff(scored.offsets)) - np.arange(len(order))
     return score
 
 
-def copeland_score(ballots: Ballots, weight: Floats) -> Floats:
-    """How many other candidates of the query each beats, less those that beat it. Quadratic in the candidates."""
-    rank = ballots.all_ranks()
-    score = np.zeros(len(ballots))
+def copeland_score(scored: ScoredCandidates, weight: Floats) -> Floats:
+    """Return how many candidates of the query each candidate beats, minus how many beat it. Takes quadratic time."""
+    rank = scored.all_ranks()
+    score = np.zeros(len(scored))
     uniform = bool((weight == weight[0]).all() and weight[0] > 0)
-    for start, end in zip(ballots.offsets[:-1].tolist(), ballots.offsets[1:].tolist(), strict=True):
+    for start, end in zip(scored.offsets[:-1].tolist(), scored.offsets[1:].tolist(), strict=True):
         here = np.ascontiguousarray(rank[:, start:end])
         size = end - start
         step = max(1, CELLS_AT_ONCE // max(size, 1))
@@ -63,7 +64,7 @@ def copeland_score(ballots: Ballots, weight: Floats) -> Floats:
                 else:
                     votes += counts * (above.view(np.int8) - below.view(np.int8))
             won = np.sign(votes) if uniform else np.sign(votes) * (np.abs(votes) > NOISE * weight.sum())
-            # Pairs inside the rows are met from both sides, the others from one.
+            # Pairs inside the block are counted from both sides, other pairs from one side.
             score[start + a : start + rows.stop] += won.sum(axis=1)
             score[start + rows.stop : end] -= won[:, rows.stop - a :].sum(axis=0)
     return score

@@ -1,8 +1,9 @@
-"""Other estimates of what systems know together, to compare with: none is right at both ends.
+"""Other estimators of joint information, for comparison. None is right in both of the two known cases.
 
-Systems that know nothing should have 0, and copies of one system the RIC of that system. The plug-in value is far above
-0 for the former; Miller and Madow's correction and shrinkage change little where a pattern occurs once;
-research/information.md has the figures. `JointInformation.corrected` is right at both.
+The estimate should be 0 for systems without information, and the RIC of the system for copies of one system. The
+plug-in value is far above 0 for systems without information. Miller and Madow's correction and shrinkage change little
+if most patterns occur once. research/information.md has the numbers. `JointInformation.corrected` is right in both
+cases.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Estimator = Callable[[Ints, Ints], float]
 
 
 def estimate(query: QueryRankings, by: Estimator, rank: NDArray[np.int32] | None = None) -> float:
-    """What some systems know together on one query, from their whole lists."""
+    """Return an estimate of the joint information of the systems on one query, from their whole lists."""
     _, count, opposite = tally(query, query.until_last_relevant(rank)).counts()
     return by(count, opposite)
 
@@ -31,16 +32,19 @@ def plug_in(count: Ints, opposite: Ints) -> float:
 
 
 def miller_madow(count: Ints, opposite: Ints) -> float:
-    """Less 1 / (2 n ln 2) for each pattern that occurs in both directions (Miller, Note on the bias of information
-    estimates, 1955): what occurs only once is not corrected, and there it matters.
+    """Subtract 1 / (2 n ln 2) from the plug-in value for each pattern that occurs in both directions.
+
+    Patterns that occur only once are not corrected, though they cause most of the bias. Miller, Note on the bias of
+    information estimates, 1955.
     """
     both = float((opposite > 0).sum()) / 2
     return float(told(count, opposite) - both / (2 * np.log(2) * float(count.sum())))
 
 
 def shrinkage(count: Ints, opposite: Ints) -> float:
-    """Shares drawn towards those of patterns that tell nothing (Hausser & Strimmer, Entropy inference and the
-    James-Stein estimator, JMLR 2009).
+    """Shrink the shares of patterns towards shares that carry no information.
+
+    Hausser & Strimmer, Entropy inference and the James-Stein estimator, JMLR 2009.
     """
     total = float(count.sum())
     share, half = count / total, (count + opposite) / (2 * total)

@@ -1,4 +1,4 @@
-"""Which systems are the same underneath: what each tells about the judgments that the other does not.
+"""Information difference: information about the judgments that one of two systems has and the other has not.
 
     id(S, T) = I(S; Q | T) + I(T; Q | S) = 2 RIC(S, T) - RIC(S) - RIC(T)                    0 to 2 bits
 
@@ -35,32 +35,32 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InformationDifference(Result):
-    """The information difference between each two systems, the mean over queries."""
+    """Information difference of each pair of systems, as a mean over queries."""
 
     systems: tuple[str, ...]
     matrix: Floats  # [system, system]
     ric: Floats  # of each system
     ap: Floats  # of each system, on the same queries
-    queries: int  # that count
-    skipped: int = 0  # whose judgments tell no documents apart
-    notes: tuple[str, ...] = ()  # what is to be known of the runs
+    queries: int  # number of queries that count
+    skipped: int = 0  # number of queries whose judged documents all have the same grade
+    notes: tuple[str, ...] = ()  # notes about the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """Title with the numbers of systems and queries."""
         size = f"{counted(len(self.systems), 'system')}, {counted(self.queries, 'query')}"
-        return f"Information difference: {size}; the most alike first"
+        return f"Information difference: {size}; most similar pairs first"
 
     @property
     def summary(self) -> str:
         """The conclusion in one or two sentences."""
         table = self.table()
         if not len(table):
-            return "There is only one system: there is no difference."
+            return "There is only one system, so there is no difference."
         row = next(iter(table))
         bits = as_number(row["information_difference"])
-        return f"{row['system_a']} and {row['system_b']} are most alike: {bits:.4f} bits apart."
+        return f"{row['system_a']} and {row['system_b']} are most similar: they differ by {bits:.4f} bits."
 
     def plot(self) -> Any:
         """Draw how systems join into clusters. See `calipers.plot.dendrogram`."""
@@ -73,18 +73,18 @@ class InformationDifference(Result):
         return Tables({"pairs": self._pairs})
 
     def _pairs(self) -> Table:
-        """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, the most alike first."""
+        """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, most similar first."""
         return self._table(*np.triu_indices(len(self.systems), 1))
 
     def within_bins(self, bins: int = BINS, kind: str = "size") -> Table:
-        """Return the pairs of systems whose AP lies in one bin, the most alike first.
+        """Return the pairs of systems whose AP lies in the same bin, most similar pairs first.
 
         kind: bins of equal size hold the same number of systems (size); bins of equal width divide the range from 0 to
         the largest AP into equal parts (width).
         """
         check_choice("kind", kind, BIN_KINDS)
         if not 1 <= bins <= len(self.systems):
-            raise CalipersError(f"{bins} bins are not between 1 and the {counted(len(self.systems), 'system')}")
+            raise CalipersError(f"bins must be between 1 and {len(self.systems)}, the number of systems, not {bins}")
         place = np.zeros(len(self.systems), np.int64)
         if kind == "size":
             order = np.argsort(-self.ap, kind="stable")
@@ -108,27 +108,28 @@ class InformationDifference(Result):
         return Table(COLUMNS, tuple(zip(*columns, strict=True)), self.metadata)
 
     def linkage(self, method: str = "average") -> Floats:
-        """The clusters in which systems join, as SciPy writes them. Methods that need distances in space are refused:
-        the difference is not a metric.
+        """Return a hierarchical clustering of the systems, as SciPy's linkage matrix.
+
+        Methods that need Euclidean distances are refused, because the information difference is not a metric.
         """
         if method not in LINKAGES:
             raise CalipersError(f"method={method} is not one of {', '.join(LINKAGES)}")
         if len(self.systems) < 2:
-            raise CalipersError(f"there is only one system ({', '.join(self.systems)}): nothing to cluster")
+            raise CalipersError(f"clustering needs at least two systems, but there is only {', '.join(self.systems)}")
         from scipy.cluster.hierarchy import linkage
         from scipy.spatial.distance import squareform
 
         return np.asarray(linkage(squareform(self.matrix, checks=False), method, optimal_ordering=True))
 
     def clusters(self, at: float, method: str = "average") -> dict[str, int]:
-        """The cluster of each system, from 1, where clusters that differ by more than `at` bits stay apart."""
+        """Return the cluster of each system, numbered from 1. Clusters more than `at` bits apart are not joined."""
         from scipy.cluster.hierarchy import fcluster
 
         label = fcluster(self.linkage(method), at, "distance")
         return dict(zip(self.systems, label.tolist(), strict=True))
 
     def order(self, method: str = "average") -> list[int]:
-        """The systems as they stand below the dendrogram, like beside like."""
+        """Return the systems in the order of the dendrogram, with similar systems next to each other."""
         from scipy.cluster.hierarchy import leaves_list
 
         found: list[int] = leaves_list(self.linkage(method)).tolist()
@@ -136,10 +137,10 @@ class InformationDifference(Result):
 
 
 def difference(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant") -> InformationDifference:
-    """Return the information difference between each two runs, and their difference in AP.
+    """Return the information difference of each pair of runs, and their difference in AP.
 
-    Queries whose judgments tell no documents apart, or call none relevant, are skipped. Tied documents count half each
-    way if ties are averaged.
+    Queries are skipped if all judged documents have the same grade, or if none is relevant. If ties are averaged, a
+    tied pair of documents counts as half in each order.
 
     rel: the smallest grade that is relevant.
     cut: lists end after their last relevant document (`relevant`), or are not cut (`none`). AP does not depend on it.
@@ -156,7 +157,7 @@ def difference(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant
     check_type("evaluation", evaluation, Evaluation, "an Experiment")
     if len(evaluation.runs) < 2:
         names = ", ".join(evaluation.systems)
-        raise CalipersError(f"there is only one system ({names}): nothing to compare it with")
+        raise CalipersError(f"the information difference needs at least two systems, but there is only {names}")
     given = evaluation.changed(runs=tuple(map(remembered, evaluation.runs)))
     rankings = Rankings.of_evaluation(given, rel, cut)
     # AP is computed from grades. Preferences have the grades of the documents in their pairs.
@@ -170,7 +171,7 @@ def difference(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant
 def difference_of(
     rankings: Rankings, ap: Floats, progress: Callable[[int], None] | None = None, jobs: int | None = None
 ) -> InformationDifference:
-    """The differences of rankings that are read already; ap: [system, query of the judgments]."""
+    """Return the information differences of these rankings. ap: [system, query of the judgments]."""
     size = len(rankings.systems)
     total, alone, places = np.zeros((size, size)), np.zeros(size), []
 
@@ -184,7 +185,9 @@ def difference_of(
         if progress:
             progress(1)
     if not places:
-        raise CalipersError("no query has judgments that tell its documents apart", file=rankings.judgments.name)
+        raise CalipersError(
+            "no query has a relevant document and documents of different grades", file=rankings.judgments.name
+        )
     matrix = np.maximum(total / len(places), 0.0)
     np.fill_diagonal(matrix, 0.0)
     return InformationDifference(
@@ -200,16 +203,17 @@ def difference_of(
 
 
 def known_by_two(query: QueryRankings) -> tuple[Floats, Floats]:
-    """On one query: the RIC of each system, and the joint RIC of each two.
+    """Return the RIC of each system, and the joint RIC of each pair of systems, on one query.
 
-    Of two systems there are nine patterns. Which pairs of documents each system has in the right order is kept as bits:
-    those that two systems share are (+, +). The pairs that one of them has in the right order, while the other shows
-    neither document, are (+, 0). All other patterns follow from these and from what each system does alone.
+    Two systems have nine patterns of signs. The pairs of documents that a system has in the right order are stored as
+    bits. Pairs that both systems have in the right order are (+, +). Pairs that one system has in the right order,
+    while the other shows neither document, are (+, 0). The counts of all other patterns follow from these counts and
+    from the counts of each system.
     """
     rank = query.until_last_relevant()
     above, tied, only_plus = _compared(query, rank)
     agree = shared_bits(above, above).astype(np.float64)
-    if tied.any():  # half of each tied pair is (+) and half (-), and both systems break one tie the same way
+    if tied.any():  # half of each tied pair is (+), half (-); all systems break a tie the same way
         with_above, with_tied = (shared_bits(tied, each) for each in (above, tied))
         agree += (with_above + with_above.T + with_tied) / 2
     neither = _neither(query, rank)
@@ -225,9 +229,11 @@ def known_by_two(query: QueryRankings) -> tuple[Floats, Floats]:
 
 
 def _compared(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Words, Floats]:
-    """[system, word]: bits of the pairs of documents that a system has in the right order, and that it ties.
-    [system, system]: how many pairs the first has in the right order while the other shows neither document; tied ones
-    count half.
+    """Return three arrays about pairs of documents.
+
+    [system, word]: bits of the pairs that a system has in the right order. [system, word]: bits of the pairs that it
+    ties. [system, system]: the number of pairs that the first system has in the right order while the second shows
+    neither document. Tied pairs count half.
     """
     blocks = []
     only_plus = np.zeros((len(rank), len(rank)))
@@ -249,7 +255,7 @@ def _compared(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Wor
 
 
 def _words(rows: NDArray[np.bool_] | Iterable[NDArray[np.bool_]]) -> Words:
-    """The bits of each row, in words of 64."""
+    """Pack the bits of each row into 64-bit words."""
     packed = np.packbits(rows, axis=1) if isinstance(rows, np.ndarray) else np.stack([np.packbits(row) for row in rows])
     padded = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -257,7 +263,7 @@ def _words(rows: NDArray[np.bool_] | Iterable[NDArray[np.bool_]]) -> Words:
 
 
 def _neither(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
-    """[system, system]: the pairs of whose documents neither system shows any."""
+    """Return the number of pairs, as [system, system], in which neither system shows either document."""
     lacks = rank == MISSING
     found = np.zeros((len(rank), len(rank)), np.int64)
     for each in query.pairs:
@@ -270,15 +276,18 @@ def _neither(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
 
 
 def _in_common(rows: NDArray[np.bool_]) -> Ints:
-    """[row, row]: how often both are true. Products of matrices would count too, but BLAS keeps every processor busy
-    waiting for such small ones.
+    """Return how many columns are true in both rows, as [row, row].
+
+    Matrix products would give the same counts, but the threads of BLAS cost more than such small products.
     """
     words = _words(rows)
     return shared_bits(words, words)
 
 
 def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by: str = COLUMNS[2]) -> float:
-    """Of the first pairs by information_difference or by delta_ap: the share whose two systems are of one group.
+    """Return the share of the `top` most similar pairs whose two systems belong to the same group.
+
+    by: information_difference or delta_ap.
 
     >>> table = Table(COLUMNS, (("a1", "a2", 0.1, 0.3), ("a1", "b", 0.2, 0.1)))
     >>> groups = {"a1": "a", "a2": "a", "b": "b"}
@@ -290,7 +299,7 @@ def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by:
     check_whole("top", top)
     check_choice("column", by, table.columns)
     if not table.rows:
-        raise CalipersError(f"there are {counted(len(table.rows), 'pair')} of systems: no share of the first {top}")
+        raise CalipersError("the table has no pairs of systems")
     place = table.columns.index(by)
     first = sorted(table.rows, key=lambda row: as_number(row[place]))[:top]
     known = [(groups.get(str(row[0])), groups.get(str(row[1]))) for row in first]

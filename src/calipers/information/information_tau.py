@@ -1,11 +1,11 @@
-"""Rank correlation in bits, also given what other orderings say.
+"""Information tau: rank correlation in bits, also conditional on other orderings.
 
     tau_I(R, S)     = I(X_R; X_S) = (1 + t)/2 lg(1 + t) + (1 - t)/2 lg(1 - t)          t = Kendall's tau, without ties
     tau_I(R, S | T) = H(R, T) + H(S, T) - H(R, S, T) - H(T)
 
-X_R is 1 for an ordered pair whose first thing R ranks above the second, and -1 the other way round. It is blind to the
-sign: an ordering and its reverse are as alike as can be. Given T it can be larger than without, so that "bits explained
-by T" is a manner of speaking.
+X_R is 1 for an ordered pair whose first item R ranks above the second, and -1 otherwise. Information tau ignores the
+sign: it is largest for an ordering and its reverse too. It can be larger given T than without T, so the difference
+cannot be read as "bits explained by T".
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Cell, Table, as_number
 
 TIES = ("null", "drop")
-CELLS_AT_ONCE = 4_000_000  # pairs of things, over several queries
+CELLS_AT_ONCE = 4_000_000  # pairs of items, over several queries
 
 
 def tau_between(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (), *, ties: str = "null") -> float:
-    """Information tau between two orderings of the same things, from a score for each thing under either.
+    """Return the information tau of two orderings of the same items.
 
-    given: further orderings, that are taken as known. ties: `null`, a tied pair has a value of its own; `drop`, pairs
-    that are tied in any of the orderings do not count. Things that one of them leaves undefined do not either. Without
-    ties it lies between 0 and 1; a value of their own for ties can carry a little more, up to lg 3.
+    x, y: the scores of the items in the two orderings. given: scores of further orderings that are taken as known.
+    ties: `null` treats a tie as a third outcome; `drop` leaves out pairs that are tied in any of the orderings. Items
+    with an undefined score are left out. The value lies between 0 and 1 without ties, and between 0 and lg 3 with
+    ties as a third outcome.
 
     >>> round(tau_between([0, 1, 2, 3], [1, 0, 2, 3]), 9)             # Kendall's tau is 2/3
     0.349977578
@@ -49,24 +50,24 @@ def tau_between(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (), *, 
     try:
         lists = [np.asarray(scores, np.float64) for scores in (x, y, *given)]
     except (TypeError, ValueError):
-        raise CalipersError("expected lists of scores, one score for each thing that is ordered") from None
+        raise CalipersError("expected lists of scores, with one score for each item") from None
     shapes = {scores.shape for scores in lists}
     if len(shapes) > 1 or lists[0].ndim != 1:
-        raise CalipersError(f"expected lists of scores of one length, found {', '.join(map(str, shapes))}")
+        raise CalipersError(f"expected lists of scores of equal length, found the shapes {', '.join(map(str, shapes))}")
     return float(_of_queries(np.array(lists)[:, :, None], ties)[0])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InformationTau(Result):
-    """Information tau between measures over some systems, query by query."""
+    """Information tau of pairs of measures, for each query."""
 
     queries: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[str, ...]], ...]  # x, y, and what is given
-    values: Floats  # [row, query]; NaN where all is tied
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...]  # x, y, and the given measures
+    values: Floats  # [row, query]; NaN if no pair of systems counts
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, key: tuple[str, ...]) -> Floats:
-        """Of each query: `found["ERR", "nDCG"]`, or `found["ERR", "nDCG", "AP"]` with what is given."""
+        """Return the values for each query: `found["ERR", "nDCG"]`, or `found["ERR", "nDCG", "AP"]` given AP."""
         for row, values in zip(self.rows, self.values, strict=True):
             if (row[0], row[1], *row[2]) == key:
                 return np.asarray(values)
@@ -74,7 +75,7 @@ class InformationTau(Result):
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """Title with the numbers of pairs of measures and of queries."""
         return f"Information tau: {counted(len(self.rows), 'pair')} of measures, {counted(len(self.queries), 'query')}"
 
     @property
@@ -82,7 +83,7 @@ class InformationTau(Result):
         """The conclusion in one or two sentences."""
         rows = [row for row in self.table() if row["tau_I"] == row["tau_I"]]
         if not rows:
-            return "No query tells systems apart under both measures."
+            return "No query has a pair of systems that can be compared under both measures."
         most = max(rows, key=lambda row: as_number(row["tau_I"]))
         given = f" given {most['given']}" if most["given"] else ""
         return f"{most['x']} and {most['y']} agree most{given}: information tau {as_number(most['tau_I']):.4f}."
@@ -92,7 +93,7 @@ class InformationTau(Result):
         return Tables({"means": self._means, "queries": self.per_query})
 
     def _means(self) -> Table:
-        """x, y, given, tau_I (the mean over queries), queries (that count): Golbus & Aslam's (2013) table 1."""
+        """x, y, given, tau_I (the mean over queries), queries (how many count): Golbus & Aslam's (2013) table 1."""
         rows: list[tuple[Cell, ...]] = []
         for (x, y, given), values in zip(self.rows, self.values, strict=True):
             defined = values[~np.isnan(values)]
@@ -118,15 +119,15 @@ def tau(
     given: str | Iterable[str] = (),
     ties: str = "null",
 ) -> InformationTau:
-    """Return how alike measures order the systems on each query, in bits.
+    """Return how similarly measures order the systems on each query, in bits.
 
-    Each pair of measures has a value without conditions, one given each of the measures in `given`, and one given all
-    of them.
+    Each pair of measures has an unconditional value, a value given each measure in `given`, and a value given all of
+    them.
 
     evaluation: an experiment, or scores.
-    x, y: two measures. Without them, each two measures that are not in `given`.
+    x, y: two measures. By default, all pairs of measures that are not in `given`.
     given: measures that are taken as known.
-    ties: `null` gives tied systems a value of their own, `drop` leaves them out.
+    ties: `null` treats a tie of two systems as a third outcome, `drop` leaves tied pairs out.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[[4.], [3.], [2.], [1.]], [[3.], [4.], [2.], [1.]]], measure=["ERR", "nDCG"])
@@ -137,16 +138,20 @@ def tau(
     given = [given] if isinstance(given, str) else given
     known = [scores.measures[chosen_measure(name, scores.measures)] for name in given]
     if (x is None) != (y is None):
-        raise CalipersError("name both measures, x and y, or none to have all pairs")
+        raise CalipersError("give both x and y, or neither for all pairs of measures")
     if x is not None and y is not None:
         of_x, of_y = (scores.measures[chosen_measure(name, scores.measures)] for name in (x, y))
         pairs = [(of_x, of_y)]
     else:
         pairs = list(combinations([name for name in scores.measures if name not in known], 2))
     if not pairs:
-        raise CalipersError(f"fewer than two measures to correlate: there are {', '.join(scores.measures)}")
+        raise CalipersError(
+            f"information tau needs two measures that are not given; the measures are {', '.join(scores.measures)}"
+        )
     if len(scores.systems) < 2:
-        raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): nothing to order")
+        raise CalipersError(
+            f"information tau needs at least two systems, but there is only {', '.join(scores.systems)}"
+        )
     check_number_of_lists(2 + len(known), "measures")
     conditions: list[tuple[str, ...]] = [(), *((name,) for name in known)]
     if len(known) > 1:
@@ -164,12 +169,12 @@ def tau(
 
 
 def _of_queries(lists: Floats, ties: str) -> Floats:
-    """Of each query: I(first; second | others), from scores of [list, thing, query]."""
+    """Return I(first; second | others) for each query, from scores as [list, item, query]."""
     if ties not in TIES:
         raise CalipersError(f"ties={ties} is not one of {', '.join(TIES)}")
     check_number_of_lists(len(lists), "orderings")
-    _, things, queries = lists.shape
-    a, b = np.triu_indices(things, 1)
+    _, items, queries = lists.shape
+    a, b = np.triu_indices(items, 1)
     result = np.full(queries, np.nan)
     step = max(1, CELLS_AT_ONCE // max(len(a), 1))
     for start in range(0, queries, step):
@@ -182,17 +187,17 @@ def _of_queries(lists: Floats, ties: str) -> Floats:
         first, second, rest = range(1), range(1, 2), range(2, len(lists))
         entropy = [_entropy(sign[[*some]], counted) for some in ((*first, *rest), (*second, *rest), range(len(lists)))]
         bits = entropy[0] + entropy[1] - entropy[2] - (_entropy(sign[2:], counted) if len(lists) > 2 else 0.0)
-        # What is tied throughout, in either, says nothing of the other; where nothing counts at all, nothing is known.
+        # If all pairs are tied in one list, the value is 0. If no pair counts, the value is undefined.
         result[start : start + step] = np.where(counted.any(axis=1), np.maximum(bits, 0.0), np.nan)
     return result
 
 
 def _entropy(sign: NDArray[np.int64], counted: NDArray[np.bool_]) -> Floats:
-    """Of each query: the entropy of the patterns of the counted pairs, each pair taken in both directions."""
+    """Return the entropy of the patterns of the counted pairs for each query. Each pair is taken in both directions."""
     code = np.zeros(sign.shape[1:], np.int64)
     for i, each in enumerate(sign):
         code += each * np.int64(3**i)
-    # A pair and its reverse have opposite patterns: |code| counts both, at half the share each.
+    # A pair and its reverse have opposite patterns. |code| counts both, with half the share each.
     code = np.where(counted, np.abs(code), -1)
     code.sort(axis=1)
     queries, pairs = counted.shape

@@ -1,19 +1,20 @@
-"""What several systems know together about the judgments, and how much of that is chance.
+"""Joint information of several systems about the judgments, and the part of it that is chance.
 
     RIC(S_1, ..., S_m) = sum over sign vectors s of f(s) lg(2 f(s) / (f(s) + f(-s)))
 
-f(s) is the share of pairs, better document first, that the systems order as s says. With many systems hardly two pairs
-have the same vector, and whatever the systems do they seem to know everything: so the value is given beside that of
-copies of the systems whose ranks are shuffled among the judged documents, and who know nothing.
+f(s) is the share of pairs, better document first, that the systems order as the signs s say. With many systems, few
+pairs have the same sign vector, so even random systems seem to have all information. So the result also has the null
+value: the joint value of copies of the systems whose ranks are shuffled among the judged documents.
 
-A correction has to be right at two ends: systems that know nothing have 0, and copies of one system have the RIC of
-that system. Shuffling each system by itself breaks what they have in common, so subtracting the null value is wrong
-for copies. So the *labels* are dealt anew among the judged documents, the rankings staying as they are: what is then
-told is chance, for these very rankings. With J the joint value and C its mean over some deals,
+A correction must be right in two cases. It must give 0 for systems without information, and the RIC of the system for
+copies of one system. Shuffling each system separately removes what the systems have in common, so subtracting the null
+value would be wrong for copies. Instead we shuffle the *grades* among the judged documents and keep the rankings. The
+joint value is then due to chance alone, for exactly these rankings. With the joint value J and its mean C over several
+shuffles of the grades,
 
     corrected = (J - C) / (1 - C)
 
-which is 0 where the systems tell no more than chance, and 1 where they tell everything.
+This is 0 if the systems have no more information than chance, and 1 if they have all of it.
 """
 
 from __future__ import annotations
@@ -38,23 +39,23 @@ from calipers.results.result import Result, Tables
 from calipers.results.tables import Table
 
 DRAWS = 20
-DEALS = 3  # of the labels of each query: the mean over queries is what matters
+DEALS = 3  # shuffles of the grades of each query; few suffice for a mean over queries
 SEED = 42
-NOTHING = 1e-9  # left above chance
+NOTHING = 1e-9  # if less is left above chance, the corrected value is undefined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointInformation(Result):
-    """What systems know together, in bits, query by query."""
+    """Joint information of systems in bits, for each query."""
 
     systems: tuple[str, ...]
     queries: tuple[str, ...]
     joint: Floats  # of each query
-    null: Floats  # [draw, query], of systems whose ranks are shuffled
+    null: Floats  # [draw, query]: joint value with shuffled ranks
     alone: Floats  # [system, query]: RIC
-    chance: Floats  # of each query: the joint value with the labels dealt anew
-    skipped: int = 0  # queries whose judgments tell no documents apart
-    run_notes: tuple[str, ...] = ()  # what is to be known of the runs
+    chance: Floats  # of each query: mean joint value with shuffled grades
+    skipped: int = 0  # number of queries whose judged documents all have the same grade
+    run_notes: tuple[str, ...] = ()  # notes about the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -67,12 +68,12 @@ class JointInformation(Result):
 
     @property
     def null_sd(self) -> float:
-        """The standard deviation, over draws, of the mean over queries."""
+        """Standard deviation over draws of the mean null value over queries."""
         return float(self.null.mean(axis=1).std(ddof=1)) if len(self.null) > 1 else float("nan")
 
     @property
     def corrected(self) -> Floats:
-        """Of each query, what is known beyond chance; NaN where chance tells everything already."""
+        """Joint information beyond chance for each query. NaN if chance alone gives all information."""
         left = 1.0 - self.chance
         some = left > NOTHING
         return np.where(some, (self.joint - self.chance) / np.where(some, left, 1.0), np.nan)
@@ -90,29 +91,29 @@ class JointInformation(Result):
 
     @property
     def mostly_bias(self) -> bool:
-        """Whether systems that know nothing would get more than half of it."""
+        """True if systems with shuffled ranks get more than half of the joint value."""
         return self.null_mean > self.mean / 2
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on runs without judged documents, and on an estimate that is mostly bias."""
         bias = (
-            f"the estimate is mostly bias: systems that know nothing would get {self.null_mean:.4f} of the "
-            f"{self.mean:.4f} bits; take fewer systems, or more judged documents"
+            f"the estimate is mostly bias: systems with shuffled ranks get {self.null_mean:.4f} of the "
+            f"{self.mean:.4f} bits; use fewer systems, or more judged documents"
         )
         return (*self.run_notes, bias) if self.mostly_bias else self.run_notes
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """Title with the numbers of systems and queries."""
         return f"Joint information of {counted(len(self.systems), 'system')} on {counted(len(self.queries), 'query')}"
 
     @property
     def summary(self) -> str:
         """The conclusion in one or two sentences."""
         return (
-            f"Together the systems know {self.mean:.4f} bits; systems that know nothing would get "
-            f"{self.null_mean:.4f}. Beyond chance it is {self.corrected_mean:.4f}."
+            f"The joint information of the systems is {self.mean:.4f} bits. Systems with shuffled ranks get "
+            f"{self.null_mean:.4f}. Corrected for chance it is {self.corrected_mean:.4f}."
         )
 
     def tables(self) -> Tables:
@@ -137,11 +138,11 @@ class JointInformation(Result):
 def joint(
     evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant", draws: int = DRAWS, seed: int = SEED
 ) -> JointInformation:
-    """Return how much the runs tell about the judgments together, compared with chance.
+    """Return the joint information of the runs about the judgments, and corrected for chance.
 
     rel: the smallest grade that is relevant.
     cut: lists end after their last relevant document (`relevant`), or are not cut (`none`).
-    draws, seed: how often the ranks are shuffled to find the value of systems that know nothing.
+    draws, seed: number of times the ranks are shuffled to get the value of systems without information, and the seed.
 
     >>> import calipers as cal
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
@@ -166,7 +167,7 @@ def joint_of(
     progress: Callable[[int], None] | None = None,
     jobs: int | None = None,
 ) -> JointInformation:
-    """The joint value of rankings that are read already."""
+    """Return the joint information of these rankings."""
     check_number_of_lists(len(rankings.systems))
     names, joint, null, alone, chance = [], [], [], [], []
 
@@ -188,7 +189,9 @@ def joint_of(
         if progress:
             progress(1)
     if not names:
-        raise CalipersError("no query has judgments that tell its documents apart", file=rankings.judgments.name)
+        raise CalipersError(
+            "no query has a relevant document and documents of different grades", file=rankings.judgments.name
+        )
     return JointInformation(
         systems=rankings.systems,
         queries=tuple(names),
@@ -203,12 +206,12 @@ def joint_of(
 
 
 def known_together(query: QueryRankings, rank: NDArray[np.int32]) -> float:
-    """The joint RIC of some systems on one query, from ranks that are cut already."""
+    """Return the joint RIC of systems on one query, from ranks after the cut."""
     return tally(query, rank).told()
 
 
 def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
-    """The joint RIC of many groups of a query's systems, [group, member]: lists are cut and compared once for all."""
+    """Return the joint RIC of many groups of systems, [group, member]. Lists are cut and compared only once."""
     sides = list(query.sides(query.until_last_relevant(), *query.ties))
     if groups.shape[1] <= MOST_NATIVE and all(better.dtype == np.int16 and better.ndim == 3 for better, _ in sides):
         blocks = [(better[:, :, 0], worse[:, 0, :]) for better, worse in sides]
@@ -225,7 +228,7 @@ def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
 
 
 def tally(query: QueryRankings, rank: NDArray[np.int32]) -> Tally:
-    """How many pairs of a query have each pattern; twice that where tied pairs are taken each way."""
+    """Count the pairs of a query per pattern. With ties, each pair is counted once per way to break them."""
     counted = Tally(len(rank), query.size)
     for better, worse in query.sides(rank, *query.ties):
         counted.add(better, worse)
@@ -233,7 +236,7 @@ def tally(query: QueryRankings, rank: NDArray[np.int32]) -> Tally:
 
 
 def alone_of(pattern: Ints, count: Ints, lists: int) -> Floats:
-    """RIC of each system, from the patterns of all."""
+    """Return the RIC of each system, from the joint patterns."""
     right, wrong = np.zeros(lists), np.zeros(lists)
     rest = pattern.astype(np.int64)
     for i in range(lists):
@@ -244,7 +247,7 @@ def alone_of(pattern: Ints, count: Ints, lists: int) -> Floats:
 
 
 def _shuffled(query: QueryRankings, draws: int, seed: int) -> Iterator[NDArray[np.int32]]:
-    """Copies of the systems, each with its ranks shuffled among the judged documents by itself."""
+    """Yield copies of the systems. The ranks of each system are shuffled separately among the judged documents."""
     random = np.random.default_rng([seed, query.draw])
     for _ in range(draws):
         yield query.until_last_relevant(query.shuffled(random))

@@ -1,4 +1,4 @@
-"""Where systems rank the judged documents of each query, and the pairs of documents that judgments tell apart."""
+"""Ranks of the judged documents of each query, and the pairs of documents with different grades."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from calipers.plurals import counted, verb
 from calipers.results.messages import some
 from calipers.results.scores import order_of
 
-MISSING = np.iinfo(np.int32).max  # the rank of what is not retrieved, or was cut off
+MISSING = np.iinfo(np.int32).max  # rank of documents that are not retrieved or were cut off
 PAIRS_AT_ONCE = 1_000_000
 Ranks = NDArray[np.signedinteger[Any]]
 Result = TypeVar("Result")
@@ -37,14 +37,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """The rank of each judged document in each system; what is tied has one rank."""
+    """Rank of each judged document in each system. Tied documents have the same rank."""
 
     judgments: Judgments
     systems: tuple[str, ...]
     rank: NDArray[np.int32]  # [system, row of the pool]
     rel: float = 1.0
-    cut: str = "relevant"  # lists are cut after the last relevant document, or not at all (none)
-    preferences: Preferences | None = None  # where pairs were judged instead of documents
+    cut: str = "relevant"  # "relevant" cuts lists after the last relevant document, "none" does not
+    preferences: Preferences | None = None  # if pairs were judged instead of documents
 
     @classmethod
     def of(
@@ -58,10 +58,10 @@ class Rankings:
         progress: Callable[[int], None] | None = None,
         cut: str = "relevant",
     ) -> Rankings:
-        """Read some runs.
+        """Read runs.
 
-        rel: the least relevant grade. A query without a document of that grade is left out.
-        cut: where each list ends: after its last relevant document (relevant), or not before its end (none).
+        rel: the smallest grade that is relevant. Queries without a relevant document are left out.
+        cut: lists end after their last relevant document (relevant), or are not cut (none).
         """
         check_choice("cut", cut, CUTS)
         if ties not in TIE_RULES:
@@ -81,35 +81,35 @@ class Rankings:
 
     @classmethod
     def of_evaluation(cls, evaluation: Evaluation, rel: float, cut: str) -> Rankings:
-        """Read the runs of an experiment, whose options say how ties count and how deep lists are read."""
+        """Read the runs of an experiment, with its tie rule and depth."""
         options = evaluation.options
         found = cls.of(
             evaluation.known, list(evaluation.runs), rel, options.ties, options.depth, evaluation.jobs, cut=cut
         )
         if evaluation.unmatched == "error" and len(found.finds_nothing) == len(found.systems):
-            raise CalipersError(f"none of the runs retrieves a document that {found.judgments.name} judges")
+            raise CalipersError(f"none of the runs retrieves a document that is judged in {found.judgments.name}")
         return found
 
     @cached_property
     def by_name(self) -> Ints:
-        """The places of the systems in the order of their names."""
+        """Positions of the systems in the order of their names."""
         return np.array(order_of(self.systems), np.int64)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of the runs."""
+        """Notes about runs that retrieve no judged document."""
         return notes_on_silent(self.finds_nothing, len(self.systems))
 
     @property
     def finds_nothing(self) -> list[str]:
-        """The systems that retrieve no judged document at all."""
+        """Systems that retrieve no judged document."""
         found = (self.rank != MISSING).any(axis=1)
         return [system for system, some in zip(self.systems, found.tolist(), strict=True) if not some]
 
     def queries(self) -> Iterator[QueryRankings]:
-        """Yield the queries whose judgments tell some documents apart and call some relevant.
+        """Yield the queries that have a relevant document and documents of different grades.
 
-        Documents are in the order of their names, over which ranks are shuffled.
+        Documents are in the order of their names. Ranks are shuffled in this order.
         """
         pool = self.judgments.pool
         draws = np.argsort(order_of(self.judgments.queries)).tolist()
@@ -121,7 +121,7 @@ class Rankings:
             if not relevant.any():
                 continue
             if self.preferences is not None:
-                within = np.argsort(rows)  # the places of the documents, which pairs number in the order of the pool
+                within = np.argsort(rows)  # pairs number the documents in the order of the pool
                 better, worse = (within[each] for each in self.preferences.pairs_of(q))
                 pairs: tuple[Pairs, ...] = (Pairs(better, worse, crossed=False),)
             else:
@@ -132,18 +132,18 @@ class Rankings:
 
 
 def notes_on_silent(systems: Sequence[str], runs: int) -> tuple[str, ...]:
-    """What is said of systems that retrieve no judged document, if there are any."""
+    """Return a note about the systems that retrieve no judged document. No systems give no note."""
     if not systems:
         return ()
     return (
         f"{len(systems)} of {counted(runs, 'run')} {verb(len(systems), 'retrieves', 'retrieve')} no judged document, "
-        f"and {verb(len(systems), 'tells', 'tell')} nothing: {some(systems)}",
+        f"so {verb(len(systems), 'it has', 'they have')} no information: {some(systems)}",
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Some pairs of one query's documents: each of the better ones with each of the worse ones, or one by one."""
+    """Pairs of one query's documents. If `crossed`, each better document is paired with each worse one."""
 
     better: Ints
     worse: Ints
@@ -154,7 +154,7 @@ class Pairs:
 
 
 def pairs_of_grades(grade: Floats) -> tuple[Pairs, ...]:
-    """The pairs of documents of different grades: those of each grade with all of lower ones, in blocks."""
+    """Return the pairs of documents of different grades. A block pairs one grade with all lower grades."""
     found = []
     for level in np.unique(grade)[:0:-1]:
         better, worse = np.flatnonzero(grade == level), np.flatnonzero(grade < level)
@@ -165,18 +165,18 @@ def pairs_of_grades(grade: Floats) -> tuple[Pairs, ...]:
 
 @dataclass(frozen=True, eq=False)
 class QueryRankings:
-    """One query: the rank that each system gives its documents, and the pairs that the judgments order."""
+    """Ranks of one query's documents in each system, and the pairs that the judgments order."""
 
     query: str
-    place: int  # among the queries of the judgments
+    place: int  # position of the query in the judgments
     rank: NDArray[np.int32]  # [system, document]
-    relevant: NDArray[np.bool_]  # documents after the last of which a list is cut
+    relevant: NDArray[np.bool_]  # lists are cut after the last of these documents
     pairs: tuple[Pairs, ...]
-    draw: int = 0  # its place in the order of names, for the seed of what is drawn
-    by_name: Ints | None = None  # the places of the systems in the order of their names; as they are, if None
+    draw: int = 0  # position of the query in the order of names, for random seeds
+    by_name: Ints | None = None  # positions of the systems in the order of names; None: as they are
 
     def shuffled(self, random: np.random.Generator) -> NDArray[np.int32]:
-        """Return the ranks of each system, shuffled among the documents. Drawn over the systems by name."""
+        """Return the ranks of each system, shuffled among the documents. Systems are drawn in order of their names."""
         order = np.arange(len(self.rank)) if self.by_name is None else self.by_name
         found = np.empty_like(self.rank)
         found[order] = random.permuted(self.rank[order], axis=1)
@@ -184,32 +184,34 @@ class QueryRankings:
 
     @cached_property
     def size(self) -> int:
-        """How many pairs there are."""
+        """Number of pairs."""
         return sum(len(each) for each in self.pairs)
 
     def until_last_relevant(self, rank: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-        """The ranks of each system with its list cut after the last relevant document."""
+        """Cut the list of each system after its last relevant document, and return the ranks."""
         rank = self.rank if rank is None else rank
         shown = np.where(self.relevant & (rank != MISSING), rank, -1).max(axis=1, keepdims=True, initial=-1)
         return np.where(rank <= shown, rank, np.int32(MISSING))
 
     @cached_property
     def ties(self) -> tuple[int, ...]:
-        """The signs that a tied pair takes in turn, where lists are cut or shuffled too."""
+        """Signs that a tied pair takes in turn, also in cut or shuffled lists."""
         return ways_to_break_ties(self.rank)
 
     @cached_property
     def _kind(self) -> type[np.signedinteger[Any]]:
-        """As few bytes as twice the ranks need."""
+        """Smallest integer type that holds twice the largest rank."""
         deepest = int(np.where(self.rank == MISSING, 0, self.rank).max(initial=0))
         return next(kind for kind in (np.int16, np.int32, np.int64) if 2 * deepest + 1 < np.iinfo(kind).max)
 
     def sides(self, rank: NDArray[np.int32], *ties: int) -> Iterator[tuple[Ranks, Ranks]]:
-        """Block by block, numbers that compare as the ranks of the better and of the worse document of each pair do.
+        """Yield blocks of numbers that compare like the ranks of the better and the worse document of each pair.
 
-        rank: those of the query, as they are, cut or shuffled. [system, ...], to be compared by broadcasting. Where
-        both documents are missing the numbers are equal. For each of `ties` once: it says which number is the smaller
-        one where ranks are equal, 1 the better document's, -1 the other's.
+        The numbers are arrays [system, ...], to be compared by broadcasting. They are equal if both documents are
+        missing. Each block is yielded once for each of `ties`.
+
+        rank: ranks of the query, unchanged, cut or shuffled.
+        ties: if ranks are equal, 1 makes the number of the better document smaller, -1 that of the worse document.
         """
         missing = np.iinfo(self._kind).max
         numbers = np.where(rank == MISSING, missing, 2 * rank.astype(self._kind))
@@ -221,16 +223,16 @@ class QueryRankings:
 
 
 def ways_to_break_ties(rank: NDArray[np.int32]) -> tuple[int, ...]:
-    """The signs that a tied pair takes in turn: both, half the time each, where there is a tie; otherwise none.
+    """Return the signs that a tied pair takes in turn: 1 and -1 with equal weight if there are ties, otherwise 0.
 
-    All systems break a tie of the same two documents the same way. So systems that agree in everything agree here too,
-    and the information difference of a system from itself is 0.
+    All systems break a tie of the same two documents the same way. So the information difference of a system from
+    itself is 0.
     """
     return (1, -1) if has_ties(rank).any() else (0,)
 
 
 def has_ties(rank: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """The systems that give one rank to two documents."""
+    """Return True for systems that give the same rank to two documents."""
     ordered = np.sort(rank, axis=1)
     return np.asarray(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != MISSING)).any(axis=1))
 
@@ -238,14 +240,14 @@ def has_ties(rank: NDArray[np.int32]) -> NDArray[np.bool_]:
 def in_parallel(
     work: Callable[[QueryRankings], Result], queries: Iterator[QueryRankings], jobs: int | None = None
 ) -> Iterator[Result]:
-    """The results for some queries, in their order, several at a time: NumPy and the compiled code release the GIL."""
+    """Yield the results of the queries in order. Threads work in parallel: compiled code releases the GIL."""
     workers = jobs or processors()
     if workers == 1:
         yield from map(work, queries)
         return
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[Result]] = deque()
-        for query in queries:  # few at a time: bits of all queries at once would fill the memory
+        for query in queries:  # few at a time, because the data of all queries would fill the memory
             waiting.append(pool.submit(work, query))
             if len(waiting) > workers:
                 yield waiting.popleft().result()

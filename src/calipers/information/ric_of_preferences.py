@@ -1,9 +1,9 @@
-"""RIC where pairs of documents were judged instead of documents: of the judged pairs, how many are in the right order.
+"""RIC on preferences: judged pairs of documents instead of grades.
 
     RIC = c lg(2c / (c + d)) + d lg(2d / (c + d))
 
-as for grades, with the pairs that were judged; one that was judged twice counts twice, and judges may contradict each
-other. The list is cut after the last document that is preferred to some other one.
+c and d are the shares of judged pairs in the right and in the wrong order. A pair that was judged twice counts twice.
+Judges may contradict each other. The list is cut after the last document that is preferred to another document.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ SEED = 42
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreferenceRic(Result):
-    """RIC of each system on judged pairs, query by query."""
+    """RIC of each system on judged pairs, for each query."""
 
     systems: tuple[str, ...]
     queries: tuple[str, ...]
-    bits: Floats  # [system, query], below 0 where more pairs are in the wrong order than in the right one
-    null: Floats  # [draw, system, query]: of shuffled lists, without the sign
-    skipped: int = 0  # queries without an ordered pair
-    notes: tuple[str, ...] = ()  # what is to be known of the runs
+    bits: Floats  # [system, query]; below 0 if more pairs are in the wrong order than in the right order
+    null: Floats  # [draw, system, query]: RIC of shuffled lists, without the sign
+    skipped: int = 0  # number of queries without an ordered pair
+    notes: tuple[str, ...] = ()  # notes about the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """Title with the numbers of systems and queries."""
         return f"RIC of {counted(len(self.systems), 'system')} on judged pairs of {counted(len(self.queries), 'query')}"
 
     @property
@@ -80,10 +80,10 @@ class PreferenceRic(Result):
 def preference_ric(
     evaluation: Evaluation, *, cut: str = "relevant", draws: int = DRAWS, seed: int = SEED
 ) -> PreferenceRic:
-    """Return the RIC of each run on judged pairs of documents, compared with that of shuffled lists.
+    """Return the RIC of each run on judged pairs of documents, and that of shuffled lists.
 
-    cut: lists end after the last document that was ever preferred (`relevant`), or are not cut (`none`).
-    draws, seed: how often the lists are shuffled.
+    cut: lists end after the last document that is preferred to another (`relevant`), or are not cut (`none`).
+    draws, seed: number of times the lists are shuffled, and the seed.
 
     >>> import calipers as cal
     >>> judged = cal.Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c"), ("q", "c", "a"), ("q", "a", "b")])
@@ -102,7 +102,7 @@ def preference_ric(
 def preference_ric_of(
     rankings: Rankings, draws: int = DRAWS, seed: int = SEED, jobs: int | None = None
 ) -> PreferenceRic:
-    """The same of rankings that are read already."""
+    """Return the RIC of these rankings on judged pairs of documents."""
 
     def of_query(query: QueryRankings) -> tuple[str, Floats, Floats]:
         random = np.random.default_rng([seed, query.draw])
@@ -125,7 +125,7 @@ def preference_ric_of(
 
 
 def _signed(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
-    """RIC of each system, with the sign of what it mostly does; a tied pair is half in the right order."""
+    """Return the RIC of each system, negative if more pairs are in the wrong order. Tied pairs count half each way."""
     rank = query.until_last_relevant(rank)
     right, wrong = np.zeros(len(rank)), np.zeros(len(rank))
     for better, worse in query.sides(rank, *query.ties):

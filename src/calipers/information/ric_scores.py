@@ -1,4 +1,4 @@
-"""RIC of each system beside AP, nDCG and GAP, and the lists that score well because they are the wrong way round."""
+"""RIC of each system with AP, nDCG and GAP, and the lists with a high RIC because their order is reversed."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ OTHERS = ("AP", "nDCG", "GAP")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RicStudy(Result):
-    """RIC, with and without its sign, beside other measures, on the queries for which it is defined."""
+    """RIC with and without its sign, and other measures, on the queries for which RIC is defined."""
 
     scores: Scores  # RIC, signed, AP, nDCG, GAP
-    skipped: int = 0  # queries whose judgments tell no documents apart
+    skipped: int = 0  # number of queries without a relevant document or with only one grade
     finds_nothing: tuple[str, ...] = ()  # systems that retrieve no judged document
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Warnings: systems that retrieve no judged document."""
+        """Notes about systems that retrieve no judged document."""
         return notes_on_silent(self.finds_nothing, len(self.systems))
 
     @property
@@ -46,12 +46,12 @@ class RicStudy(Result):
 
     @property
     def wrong_way_round(self) -> NDArray[np.bool_]:
-        """Lists that have more pairs in the wrong order than in the right one, [system, query]."""
+        """Lists with more pairs in the wrong order than in the right order, as [system, query]."""
         return np.asarray(self.scores["signed"] < 0)
 
     @property
     def title(self) -> str:
-        """What was asked, and of how much."""
+        """Title with the numbers of systems and queries."""
         return f"RIC of {counted(len(self.systems), 'system')} on {counted(len(self.scores.queries), 'query')}"
 
     @property
@@ -59,7 +59,7 @@ class RicStudy(Result):
         """The conclusion in one or two sentences."""
         ric = self.mean("RIC")
         best = int(ric.argmax())
-        return f"{self.systems[best]} tells most about the judgments: RIC {ric[best]:.4f} bits."
+        return f"{self.systems[best]} has the most information about the judgments: RIC {ric[best]:.4f} bits."
 
     def tables(self) -> Tables:
         """Return the tables by name."""
@@ -75,8 +75,8 @@ class RicStudy(Result):
 def ric(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant") -> RicStudy:
     """Return the relevance information correlation (RIC) of each run, with AP, nDCG and GAP for comparison.
 
-    All means are over the queries for which RIC is defined: the judgments tell documents apart and call some document
-    relevant.
+    All means are over the queries for which RIC is defined. Such a query has a relevant document and documents of
+    different grades.
 
     rel: the smallest grade that is relevant.
     cut: RIC reads each list down to its last relevant document (`relevant`), or all of it (`none`).
@@ -100,7 +100,9 @@ def ric(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant") -> R
     scores = asked.scores
     counted = np.flatnonzero(~np.isnan(scores.values[0]).any(axis=0))
     if not len(counted):
-        raise CalipersError("no query has judgments that tell its documents apart", file=evaluation.judgments.name)
+        raise CalipersError(
+            "no query has a relevant document and documents of different grades", file=evaluation.judgments.name
+        )
     part = Scores(
         measures=("RIC", "signed", *OTHERS),
         systems=scores.systems,

@@ -1,7 +1,7 @@
-"""Patterns of signs: which of several lists put the first of two things above the second.
+"""Patterns of signs. A pattern says which of several lists rank the first of two documents above the second.
 
-A pattern is written as one number in balanced ternary, the sum of s_i 3^i with s_i = 1 (above), -1 (below) or 0 (tied,
-or neither is there). So the same pair the other way round has the negative number.
+A pattern is one number in balanced ternary: the sum of s_i 3^i with s_i = 1 (above), -1 (below) or 0 (tied, or list i
+has neither document). The reversed pair has the negative number.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Signs = NDArray[np.int8]
 Ranks = NDArray[np.signedinteger[Any]]
 
 MOST_LISTS = 40  # (3^40 - 1) / 2 is the largest number of this kind in 64 bits
-MOST_NATIVE = 10  # lists that the compiled counter takes
-COUNTED_DIRECTLY = 12  # lists whose 3^m patterns are an array to count in
-MOST_SHORT = 2**30  # pairs, each taken twice at most, whose counts fit 32 bits: half the cache
+MOST_NATIVE = 10  # largest number of lists for the compiled counter
+COUNTED_DIRECTLY = 12  # up to this number m of lists, patterns are counted in an array of 3^m numbers
+MOST_SHORT = 2**30  # with fewer pairs, each counted at most twice, counts fit into 32 bits
 
 
 def check_number_of_lists(count: int, what: str = "systems") -> None:
-    """Refuse what does not fit one number, and would say nothing if it did."""
+    """Refuse too many lists: a pattern would not fit into 64 bits, and the result would be meaningless."""
     if count > MOST_LISTS:
         raise CalipersError(
-            f"{count} {what} at once are more than {MOST_LISTS}: their patterns of preferences do not fit 64 bits, and "
-            "so few pairs of documents would share one that any systems would seem to know everything; choose some"
+            f"{count} {what} are too many: use at most {MOST_LISTS}. With more, almost every pair has its own pattern, "
+            f"and even random {what} seem to have all information"
         )
 
 
 def written(signs: Iterable[Signs], lists: int, size: int) -> Ints:
-    """The pattern of each pair, from the signs that each list gives to all of them."""
+    """Return the pattern of each pair, from the signs of all pairs in each list."""
     # Small numbers are several times faster; (3^20 - 1) / 2 still fits 32 bits.
     code: Ints = np.zeros(size, np.int32 if lists <= 20 else np.int64)
     for i, sign in enumerate(signs):
@@ -45,7 +45,7 @@ def written(signs: Iterable[Signs], lists: int, size: int) -> Ints:
 
 
 def patterns_of_ranks(better: Ranks, worse: Ranks) -> Ints:
-    """The pattern of each pair, from [list, ...] numbers of which the smaller one stands above."""
+    """Return the pattern of each pair, from numbers [list, ...]. The document with the smaller number is above."""
     shape = np.broadcast_shapes(better.shape[1:], worse.shape[1:])
     lists = len(better)
     kind: type[np.signedinteger[Any]] = np.int16 if lists <= 10 else np.int32 if lists <= 20 else np.int64
@@ -61,10 +61,10 @@ def patterns_of_ranks(better: Ranks, worse: Ranks) -> Ints:
 
 
 class Tally:
-    """How many pairs have each pattern."""
+    """Number of pairs per pattern."""
 
     def __init__(self, lists: int, pairs: int) -> None:
-        """pairs: at most so many are counted, each once or twice."""
+        """Start empty. `pairs` is the largest number of pairs that are counted, each once or twice."""
         self.lists = lists
         self._middle = (3**lists - 1) // 2
         kind = np.int32 if pairs < MOST_SHORT else np.int64
@@ -75,14 +75,14 @@ class Tally:
         self._total = 0
 
     def clear(self) -> None:
-        """Start again."""
+        """Set all counts to 0."""
         self._parts.clear()
         self._total = 0
         if self._dense is not None:
             self._dense.fill(0)
 
     def add(self, better: Ranks, worse: Ranks) -> None:
-        """Count the pairs of documents with these numbers, [list, ...] each, of which the smaller one stands above."""
+        """Count pairs of documents, given as numbers [list, ...]. The document with the smaller number is above."""
         self._total += math.prod(np.broadcast_shapes(better.shape[1:], worse.shape[1:]))
         if self.lists <= MOST_NATIVE and better.dtype == np.int16 and better.ndim == 3:
             assert self._dense is not None
@@ -97,7 +97,7 @@ class Tally:
             self._dense += np.bincount(place, minlength=len(self._dense)).astype(self._dense.dtype)
 
     def counts(self) -> tuple[Ints, Ints, Ints]:
-        """The distinct patterns, how many pairs have each, and how many have the opposite one."""
+        """Return the distinct patterns, the number of pairs with each, and the number of pairs with its opposite."""
         if self._dense is not None:
             found = np.flatnonzero(self._dense)
             known = self._dense.astype(np.int64)
@@ -108,7 +108,7 @@ class Tally:
         return pattern, count, np.where(pattern[at] == -pattern, count[at], 0)
 
     def told(self) -> float:
-        """What the patterns tell about the order of a pair, in bits."""
+        """Return the information of the patterns about the order of a pair, in bits."""
         if self._dense is not None:
             return pattern_bits(self._dense) / self._total
         _, count, opposite = self.counts()
@@ -116,14 +116,15 @@ class Tally:
 
 
 def told(count: Floats | Ints, opposite: Floats | Ints) -> float:
-    """What patterns tell about the order of a pair, in bits: the sum of f(s) lg(2 f(s) / (f(s) + f(-s))).
+    """Return the information of patterns about the order of a pair, in bits.
 
-    The pairs are all oriented the right way round; f(s) is the share of those with pattern s.
+    This is the sum of f(s) lg(2 f(s) / (f(s) + f(-s))). The better document comes first in each pair. f(s) is the share
+    of pairs with pattern s.
 
     >>> told(np.array([4, 1, 1]), np.array([0, 1, 1])).hex() == (2 / 3).hex()
     True
     """
-    both = opposite > 0  # where only one of the two occurs, it tells everything
+    both = opposite > 0  # a pattern without its opposite gives the full bit
     one, other = count[both].astype(np.float64), opposite[both]
     total = float(count.sum())
     return float((total - one.sum() + (one * np.log2(2 * one / (one + other))).sum()) / total)

@@ -30,7 +30,7 @@ from calipers.collection.writing import check_trec_field
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation, Measures
 from calipers.evaluation.inputs import as_runs, notes_on_reading
-from calipers.fusion.candidates import Ballots
+from calipers.fusion.candidates import ScoredCandidates
 from calipers.fusion.oracles import judged as with_grades
 from calipers.lists import Floats, Ints
 from calipers.measures.forms.linear import weighted_sum
@@ -261,29 +261,29 @@ def _pooled(
     progress: Callable[[int], None] | None,
 ) -> JudgingPool:
     """Return a pool by depth, by RBP weight, or interleaved."""
-    ballots = Ballots.of(runs, None, jobs, progress)
-    known = np.zeros(len(ballots), bool)
+    scored = ScoredCandidates.of(runs, None, jobs, progress)
+    known = np.zeros(len(scored), bool)
     if judgments is not None:
-        ballots = with_grades(ballots, judgments)
-        assert ballots.grade is not None
-        known = ~np.isnan(ballots.grade)
-    value = ballots.sum(_weights(wanted.p).mean(ballots.rank, ballots.rank)) / len(ballots.runs)
-    inside = np.ones(len(ballots.candidate), bool) if wanted.depth is None else ballots.rank <= wanted.depth
-    pooled = np.zeros(len(ballots), bool)
-    pooled[ballots.candidate[inside]] = True
-    order = _order(wanted.method, ballots, value)
+        scored = with_grades(scored, judgments)
+        assert scored.grade is not None
+        known = ~np.isnan(scored.grade)
+    value = scored.sum(_weights(wanted.p).mean(scored.rank, scored.rank)) / len(scored.runs)
+    inside = np.ones(len(scored.candidate), bool) if wanted.depth is None else scored.rank <= wanted.depth
+    pooled = np.zeros(len(scored), bool)
+    pooled[scored.candidate[inside]] = True
+    order = _order(wanted.method, scored, value)
     order = order[(pooled & ~known)[order]]
     order = order if wanted.budget is None else order[: wanted.budget]
     taken = known.copy()
     taken[order] = True
-    query = np.repeat(np.arange(len(ballots.queries)), np.diff(ballots.offsets))[order]
+    query = np.repeat(np.arange(len(scored.queries)), np.diff(scored.offsets))[order]
     return JudgingPool(
         wanted.method,
-        tuple(ballots.queries[q] for q in query.tolist()),
-        tuple(ballots.documents.take(order).texts()),
+        tuple(scored.queries[q] for q in query.tolist()),
+        tuple(scored.documents.take(order).texts()),
         value[order],
-        ballots.count[order],
-        _shares(ballots, taken, weights),
+        scored.count[order],
+        _shares(scored, taken, weights),
         metadata=dict(vars(wanted)),
     )
 
@@ -312,33 +312,33 @@ def _weights(p: float) -> Weights:
     return Weights(Geometric(p))
 
 
-def _order(method: str, ballots: Ballots, value: Floats) -> Ints:
+def _order(method: str, scored: ScoredCandidates, value: Floats) -> Ints:
     """Return the candidates in the order of judging. Equal ones are ordered by query, then by run."""
     if method == "rbp":
         return np.argsort(-value, kind="stable")
-    best = np.full(len(ballots), np.iinfo(np.int64).max)
-    np.minimum.at(best, ballots.candidate, ballots.rank)
+    best = np.full(len(scored), np.iinfo(np.int64).max)
+    np.minimum.at(best, scored.candidate, scored.rank)
     if method == "depth":
         return np.lexsort((-value, best))
     # A document belongs to the turn of the first system that ranks it so high.
-    turn = np.full(len(ballots), np.iinfo(np.int64).max)
-    at_best = ballots.rank == best[ballots.candidate]
-    np.minimum.at(turn, ballots.candidate[at_best], ballots.voter[at_best])
+    turn = np.full(len(scored), np.iinfo(np.int64).max)
+    at_best = scored.rank == best[scored.candidate]
+    np.minimum.at(turn, scored.candidate[at_best], scored.entry_run[at_best])
     return np.lexsort((turn, best))
 
 
-def _shares(ballots: Ballots, taken: NDArray[np.bool_], weights: Mapping[str, Weights]) -> Table:
+def _shares(scored: ScoredCandidates, taken: NDArray[np.bool_], weights: Mapping[str, Weights]) -> Table:
     """Return, for each system, the share of its documents' weight that is judged or in the pool."""
     rows = []
     for name, weight in weights.items():
-        of_ballot = weight.mean(ballots.rank, ballots.rank)
+        of_entry = weight.mean(scored.rank, scored.rank)
         covered, total = (
-            np.bincount(ballots.voter, of_ballot * chosen, len(ballots.runs))
-            for chosen in (taken[ballots.candidate], np.ones(len(of_ballot)))
+            np.bincount(scored.entry_run, of_entry * chosen, len(scored.runs))
+            for chosen in (taken[scored.candidate], np.ones(len(of_entry)))
         )
         rows += [
             (run, name, float(part / whole) if whole > 0 else 1.0)
-            for run, part, whole in zip(ballots.runs, covered, total, strict=True)
+            for run, part, whole in zip(scored.runs, covered, total, strict=True)
         ]
     return Table(("system", "measure", "share"), tuple(rows))
 
