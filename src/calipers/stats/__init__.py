@@ -1,4 +1,4 @@
-"""Judging systems: significance tests over all pairs at once, corrections, rank correlation."""
+"""Comparison of systems: significance tests for all pairs at once, corrections and rank correlation."""
 
 from calipers.lazy_names import lazy_names
 

@@ -1,8 +1,9 @@
 """The Bayesian comparison of two systems over the same queries.
 
 With a flat prior on the mean difference and on the logarithm of its deviation, the posterior of the mean difference is
-Student's t, n - 1 degrees of freedom, centred on the observed mean and scaled by its standard error. Its mass falls
-into three parts: a better by more than the region of practical equivalence (rope), equal within it, b better by more.
+Student's t with n - 1 degrees of freedom, centred on the observed mean and scaled by its standard error. Its mass has
+three parts: system a is better by more than the region of practical equivalence (rope), the systems are equal within
+the rope, or system b is better by more than the rope.
 This is the correlated t test of Benavoli et al. with no correlation: queries, unlike folds, share no training data.
 
 Benavoli, Corani, Demšar & Zaffalon, Time for a change: a tutorial for comparing multiple classifiers through Bayesian
@@ -25,10 +26,10 @@ DEFAULT_ROPE = 0.01
 
 
 def bayes(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """P(a > b), P(equal within the rope) and P(b > a), from Student's posterior of the mean difference.
+    """Return P(a > b), P(equal within the rope) and P(b > a), from Student's posterior of the mean difference.
 
-    `p` is the probability that the better one of the two is not better (by more than the rope). The interval is the
-    posterior's central one, which is Student's confidence interval.
+    `p` is the probability that the system with the better mean is not better by more than the rope. The interval is
+    the central interval of the posterior, which equals Student's confidence interval.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> more = bayes(x, np.array([0]), np.array([1]), Settings(rope=0.01)).more
@@ -48,13 +49,13 @@ def _bayes(differences: Differences, settings: Settings) -> Outcome:
 
 
 def turned(outcome: Outcome) -> Outcome:
-    """The same of a measure under which less is better."""
+    """Exchange the probabilities of a and b, for a measure under which smaller values are better."""
     better, equal, worse = (outcome.more[name] for name in COLUMNS)
     return replace(outcome, more=dict(zip(COLUMNS, (worse, equal, better), strict=True)))
 
 
 def posterior(differences: Differences, rope: float) -> tuple[Floats, Floats, Floats]:
-    """The posterior probability that the mean difference is above the rope, inside it, and below it."""
+    """Return the posterior probability that the mean difference is above the rope, inside it, and below it."""
     from scipy.special import stdtr
 
     mean, error, freedom = differences.mean, differences.error, np.maximum(differences.n - 1, 1)

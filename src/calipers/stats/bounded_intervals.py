@@ -1,12 +1,12 @@
 """Confidence intervals of mean scores that stay inside the range of the measure.
 
-    t      mean -+ t_{n-1} error                                     may leave the range where scores crowd at its end
-    logit  the same on the scale of log(u / (1 - u)), u = (mean - lowest) / (highest - lowest), and back:
+    t      mean -+ t_{n-1} error                                     may leave the range if many scores are at its end
+    logit  Student's interval on the scale of log(u / (1 - u)), u = (mean - lowest) / (highest - lowest), and back:
            logit(u) -+ t_{n-1} error / ((highest - lowest) u (1 - u))
     bca    quantiles of the means of resampled queries, corrected for bias and acceleration; never beyond the scores
 
-`auto` is t, and logit where t would leave the range. Where all scores are equal there is no interval: they show nothing
-about the spread of scores, and an interval of width 0 would claim certainty.
+`auto` is t, or logit if t would leave the range. If all scores are equal, there is no interval: equal scores say
+nothing about the spread of scores, and an interval of width 0 would claim certainty.
 
 Efron, Better bootstrap confidence intervals, Journal of the American Statistical Association 1987.
 """
@@ -38,7 +38,7 @@ SAMPLES = 2_000
 SAMPLES_AT_ONCE = 500
 Range = tuple[float, float]
 
-# Measures whose scores are shares of something, whatever their parameters, or with the gains that they have by default.
+# Measures with scores from 0 to 1: for all parameters (_SHARES), or with their default gains (_SHARES_OF_ONE).
 _SHARES = frozenset((
     "U", "W", "V1", "nDCG", "SN-DCG", "P", "Recall", "RPrec", "Success", "AP", "SN-AP", "GAP", "Judged", "bpref",
     "SetP", "SetR", "SetF", "RR", "ERR", "RBP-residual", "Compat", "Accuracy", "IPrec", "11pt_avg", "relative_P",
@@ -50,7 +50,7 @@ _SIGNED = frozenset(("V2", "V2s"))
 
 
 def range_of(measure: Measure) -> Range | None:
-    """The lowest and the highest score that any ranking could get; None where it depends on the judgments.
+    """Return the lowest and the highest score of any ranking, or None if they depend on the judgments.
 
     >>> import calipers as cal
     >>> range_of(cal.parse("V2(AP)")), range_of(cal.parse("nDCG@10")), range_of(cal.parse("DCG@10"))
@@ -74,13 +74,16 @@ def mean_intervals(
     samples: int = SAMPLES,
     seed: int = SEED,
 ) -> tuple[Table, Table]:
-    """Return the lower and upper ends of a confidence interval of each mean: `auto`, `t`, `logit` or `bca`.
+    """Return two tables, with the lower and the upper end of a confidence interval for each mean.
 
-    Fewer than two scores, and scores that are all equal, have no interval (NaN); notes of the tables name the latter. A
-    measure whose range is not known (DCG, counts, scores under a name that is not a measure's) has Student's
-    interval, or with `bca` the bootstrap's. samples, seed: of the bootstrap.
-    query_weights: {query: weight} or a file, for weighted means. Their interval is the studentised bootstrap's, which
-    draws queries together with their weights (`calipers.stats.weighted`); the other methods refuse weights.
+    Fewer than two scores have no interval (NaN), and neither have scores that are all equal. Notes of the tables name
+    the systems with equal scores. If the range of a measure is unknown (DCG, counts, a name that is not a measure's),
+    the interval is Student's, or with `bca` the bootstrap's.
+
+    method: `auto`, `t`, `logit` or `bca`; see the top of this module.
+    query_weights: {query: weight} or a file, for weighted means. The method must then be `auto`, and the interval is
+        that of the studentised bootstrap, which draws queries together with their weights.
+    samples, seed: number of bootstrap samples, and seed of the random numbers.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.0, 0.0, 0.0, 0.1]], systems=["weak"], measure="AP")
@@ -92,7 +95,7 @@ def mean_intervals(
     scores = as_scores(scores)
     level, seed, samples = check_level(level), check_seed(seed), check_whole("samples", samples)
     method = check_choice("interval", method, METHODS)
-    in_order = order_of(scores.queries)  # of their names, over which samples are drawn
+    in_order = order_of(scores.queries)  # samples are drawn from the queries in the order of their names
     if query_weights is not None:
         if method != "auto":
             raise CalipersError(f"the interval '{method}' treats all queries alike and takes no weights; use auto")
@@ -127,14 +130,14 @@ def _constant(scores: Scores) -> tuple[str, ...]:
 
 
 def range_of_scores(scores: Scores, m: int) -> Range | None:
-    """The range of a measure that systems were scored by, where it is known and all their scores are inside."""
+    """Return the range of the m-th measure, or None if it is unknown or if a score is outside."""
     defined = scores.values[m][~np.isnan(scores.values[m])]
     least, most = defined.min(initial=math.inf), defined.max(initial=-math.inf)
     return range_around(scores.definitions[m] if scores.definitions else scores.measures[m], least, most)
 
 
 def range_around(measure: Measure | str, least: float, most: float) -> Range | None:
-    """The range of a measure, unless a score is beyond it."""
+    """Return the range of a measure, or None if it is unknown or does not include both scores."""
     from calipers.measures.grammar import parse
 
     try:
@@ -215,7 +218,7 @@ def _bca(values: Floats, level: float, samples: int, seed: int) -> Floats:
 
 
 def _groups(defined: np.ndarray) -> Iterator[tuple[Ints, Ints]]:
-    """The systems that are defined for the same queries, and these queries."""
+    """Yield the systems that are defined for the same queries, together with these queries."""
     _, group = np.unique(np.packbits(defined, axis=1), axis=0, return_inverse=True)
     for each in range(int(group.max(initial=-1)) + 1):
         systems = np.flatnonzero(group.ravel() == each)

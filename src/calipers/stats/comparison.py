@@ -1,4 +1,4 @@
-"""Who differs from whom: every pair of systems under every measure, tested and corrected."""
+"""Comparison of systems: a significance test for every pair of systems under every measure, with correction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from calipers.stats.significance import (
 from calipers.stats.significance import TESTS as PAIRWISE
 from calipers.stats.weighted import WEIGHTED_TESTS, check_weighted
 
-# Those of all pairs, and those that only a comparison can make.
+# The pairwise tests, and two tests that only `compare` offers.
 TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.bayes}
 UNCORRECTED = CORRECTED | {"dunnett", "bayes"}  # tests whose p values need no correction
 COLUMNS = ("measure", "system_a", "system_b", "difference", "low", "high", "p", "p_adjusted", "effect", "n")
@@ -70,25 +70,26 @@ def compare(
 
     test: `t` (paired), `wilcoxon`, `sign`, `randomization` (sign flips), `bootstrap` (Sakai's), `tukey` (randomised
         HSD), `dunnett` (against a baseline), or `bayes` (posterior probabilities instead of p values).
-    correction: `none`, `bonferroni`, `holm` or `bh`, over the pairs of one measure; Tukey's and Dunnett's p values and
-        posterior probabilities need none.
-    baseline: compare the others with this system, or with each of these; a positive difference is then an improvement
-        on it (a negative one where less is better, as under TER).
-    level: of the intervals, 1 - alpha where not given. They are of one difference each, except Tukey's and Dunnett's.
-    samples, seed: of the tests that sample; `all` enumerates, where few queries allow it.
+    correction: `none`, `bonferroni`, `holm` or `bh`, for the pairs of one measure. Tukey's and Dunnett's p values and
+        posterior probabilities are not corrected again.
+    baseline: compare all other systems with this system, or with each of these systems. A positive difference is then
+        an improvement (under TER and other measures where less is better, a negative one).
+    level: confidence level of the intervals, by default 1 - alpha. Each interval is for one difference. Tukey's and
+        Dunnett's intervals hold for all pairs together.
+    samples, seed: number of samples and seed of the tests that sample. `all` enumerates all samples if there are few
+        queries.
     effect: `d` (mean difference in standard deviations), `cliff` (Cliff's delta) or `rank-biserial`.
-    equivalence: a margin: two one-sided t tests say whether systems are `equal` within it. Pairs that are not, and
-        differ significantly, are `different`, all others `undecided`. The level is then 1 - 2 alpha where not given, so
-        that systems are equal exactly where the interval is inside the margin (before the correction).
-    rope: half the width of the region of practical equivalence of `bayes`, 0.01 where not given.
-    query_groups: {query: group} or a file. Each group is compared as well (`Comparison.groups`), and its p values are
-        corrected over all pairs and groups of a measure.
+    equivalence: a margin. A pair is `equal` if two one-sided t tests show that its difference is within the margin. It
+        is `different` if it is not equal and differs significantly, and `undecided` otherwise. The default level is
+        then 1 - 2 alpha: before the correction, systems are equal exactly if the interval is inside the margin.
+    rope: half the width of the region of practical equivalence of `bayes`, by default 0.01.
+    query_groups: {query: group} or a file. Each group is compared as well (`Comparison.groups`). The p values of the
+        groups are corrected over all pairs and groups of a measure.
     query_weights: {query: weight} or a file, for weighted means. Only `bootstrap` and `randomization` take weights.
+    warn: give one CalipersWarning with the notes about queries left out and about significant pairs that one query
+        decides. `Comparison.notes` has these notes in any case.
 
-    warn: give one CalipersWarning with what `calipers compare` warns of: queries left out, and significant pairs that
-        one query decides. `Comparison.notes` has it in any case.
-
-    A query that is undefined for one of two systems is left out of that pair; `n` says how many are in.
+    A query that is undefined for one of two systems is left out of that pair. `n` is the number of queries used.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]], systems=["new", "old"], measure="AP")
@@ -123,7 +124,7 @@ def compare(
         tests = 1 if correct == "none" else len(a)
         chosen = samples_for(name, tests, len(scores.queries), alpha) if samples is None else samples
     settings = Settings(level, chosen, seed, rope)
-    place = np.argsort(order_of(scores.systems))  # in the order of names, over which samples are drawn
+    place = np.argsort(order_of(scores.systems))  # samples are drawn for the systems in the order of their names
     run_test = TESTS[name]
     if weights is not None:
         run_test = partial(WEIGHTED_TESTS[name], weights=weights[order_of(scores.queries)])
@@ -194,9 +195,9 @@ def _check_method(
     if test == "dunnett" and len(baselines) != 1:
         raise CalipersError("Dunnett's test compares systems with one baseline: name it", parameter="baseline")
     if equivalence is not None and test != "t":
-        raise CalipersError(f"equivalence is shown by t tests, not by the test '{test}'; bayes has a rope instead")
+        raise CalipersError(f"equivalence needs the test 't', not '{test}'; the test 'bayes' has a rope instead")
     if rope is not None and test != "bayes":
-        raise CalipersError(f"a rope is for the test bayes, not for the test '{test}'")
+        raise CalipersError(f"only the test 'bayes' has a rope, not '{test}'")
     if weighted:
         check_weighted(test)
         if effect != "d":
@@ -228,7 +229,7 @@ def baseline_names(baseline: str | Sequence[str] | None) -> list[str]:
 
 
 def pairs_of(systems: Sequence[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
-    """Return all pairs, or each system with each baseline; two baselines are a pair only once."""
+    """Return all pairs of systems, or each system with each baseline. Two baselines are one pair, not two."""
     baselines = baseline_names(baseline)
     if not baselines:
         return all_pairs(len(systems))
@@ -247,15 +248,15 @@ class Comparison(Result):
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
-    a: Ints  # of each pair, the place of its first system
-    b: Ints
+    a: Ints  # index of the first system of each pair
+    b: Ints  # index of the second system of each pair
     outcomes: tuple[Outcome, ...]  # one per measure
     p_adjusted: Floats  # [measure, pair]
     means: Floats  # [measure, system]
     alpha: float = 0.05
     metadata: dict[str, Any] = field(default_factory=dict)
-    scores: Scores | None = None  # what was compared
-    groups: Mapping[str, Comparison] = field(default_factory=dict)  # the same for each group of queries
+    scores: Scores | None = None  # the scores that were compared
+    groups: Mapping[str, Comparison] = field(default_factory=dict)  # the comparison of each group of queries
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -276,7 +277,7 @@ class Comparison(Result):
         return (*lacking, *self._too_few_samples(), *decided)
 
     def _too_few_samples(self) -> list[str]:
-        """Return a sentence if no p value of so few samples can be significant after the correction."""
+        """Return a sentence if there are too few samples for any p value to be significant after the correction."""
         samples = self.metadata.get("samples", "all")
         tests = len(self.a) if self.metadata["correction"] in TIMES_TESTS else 1
         if samples == "all" or tests / (samples + 1) < self.alpha:
@@ -289,30 +290,31 @@ class Comparison(Result):
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
+        """The names of the two systems of each pair."""
         return [(self.systems[a], self.systems[b]) for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True)]
 
     @property
     def p(self) -> Floats:
-        """As the test gave them: [measure, pair]."""
+        """The p values of the test before the correction: [measure, pair]."""
         return np.array([outcome.p for outcome in self.outcomes])
 
     @property
     def significant(self) -> Bools:
-        """Where the adjusted p is below alpha: [measure, pair]."""
+        """True for each adjusted p value below alpha: [measure, pair]."""
         return np.asarray(self.p_adjusted < self.alpha)
 
     def less_is_better(self, m: int) -> bool:
-        """Whether a measure, by its place, is an error."""
+        """Return True if smaller values of the m-th measure are better, as for an error rate."""
         return self.measures[m] in self.metadata.get("lower", ())
 
     def improvement(self, m: int) -> Floats:
-        """By how much the first system of each pair is better than the second under a measure, by its place."""
+        """Return the advantage of the first system of each pair over the second under the m-th measure."""
         difference = self.outcomes[m].difference
         return -difference if self.less_is_better(m) else difference
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """Of the table: those of every test, and what this one says besides."""
+        """The columns of the table of pairs: those of every test, and those that only this test has."""
         if self.metadata["test"] == "bayes":
             return tuple(
                 name
@@ -323,13 +325,13 @@ class Comparison(Result):
 
     @property
     def verdicts(self) -> list[list[str]]:
-        """Of each measure and pair, where there is a margin: different, equal within it, or undecided."""
+        """The verdict for each measure and pair, if a margin was given: different, equal or undecided."""
         equal = np.array([outcome.more["p_equivalence_adjusted"] for outcome in self.outcomes]) < self.alpha
         place = np.where(equal, 1, np.where(self.significant, 0, 2))
         return [[VERDICTS[i] for i in row] for row in place.tolist()]
 
     def incomplete(self) -> Table:
-        """Of each measure: the pairs that miss some of the queries, and the fewest queries that a pair has."""
+        """Return for each measure how many pairs lack queries, and the smallest number of queries of a pair."""
         return Table(("measure", "incomplete", "fewest", "pairs"), tuple(self._incomplete()), self.metadata)
 
     def _incomplete(self) -> list[tuple[str, int, int, int]]:
@@ -355,11 +357,11 @@ class Comparison(Result):
 
     @property
     def summary(self) -> str:
-        """Who beats whom and by how much, under the first two measures."""
+        """The systems that differ and the size of the difference, under the first two measures."""
         return in_short(self.conclusions())
 
     def conclusions(self) -> list[str]:
-        """Return one sentence per measure: who beats whom and by how much; then one about equivalence."""
+        """Return one sentence per measure about the systems that differ, and one about equivalence if tested."""
         from calipers.stats.conclusions import conclusions
 
         return conclusions(self)
@@ -367,7 +369,7 @@ class Comparison(Result):
     # -- tables ------------------------------------------------------------------------------------
 
     def tables(self) -> Tables:
-        """Return the pairs, and for each measure who beats how many others and who beats whom."""
+        """Return the pairs, and for each measure a table of wins and a matrix of significant differences."""
         makers = {"pairs": self._pairs}
         makers |= {"groups": self.group_table} if self.groups else {}
         makers |= {f"wins-{name}": partial(self.wins, name) for name in self.measures}
@@ -391,16 +393,16 @@ class Comparison(Result):
         )
 
     def group_table(self) -> Table:
-        """One row per group of queries, measure and pair. p_adjusted is corrected over all groups."""
+        """Return one row per group of queries, measure and pair. p_adjusted is corrected over all groups."""
         if not self.groups:
             raise CalipersError("the systems were not compared by groups of queries, or no group has two queries")
         return stacked(("group",), {(group,): compared.table() for group, compared in self.groups.items()})
 
     def wins(self, measure: str | None = None) -> Table:
-        """The systems by their means: how many others each beats and is beaten by, and its letters.
+        """Return the systems, best first, with the number of systems that each beats and is beaten by, and letters.
 
-        Systems that share a letter do not differ significantly. There are no letters where there is a baseline, or
-        where more than fifty-two would be needed.
+        Systems that share a letter do not differ significantly. There are no letters if there is a baseline, or if
+        more than fifty-two letters are needed.
         """
         m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
@@ -414,7 +416,7 @@ class Comparison(Result):
         return Table(columns, tuple(rows), self.metadata).with_best(columns[1:2], smallest=self.less_is_better(m))
 
     def matrix(self, measure: str | None = None) -> Table:
-        """Who beats whom: + where the row's system is significantly better than the column's, - where it is worse."""
+        """Return a matrix of systems: + if the row's system is significantly better than the column's, - if worse."""
         m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
         order = self.best_first(m)
@@ -458,13 +460,13 @@ class Comparison(Result):
         }
 
     def best_first(self, m: int) -> list[int]:
-        """Best first; systems without a mean last."""
+        """Return the indices of the systems, best mean first. Systems without a mean are last."""
         means = -self.means[m] if self.less_is_better(m) else self.means[m]
         order: list[int] = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable").tolist()
         return order
 
     def _beats(self, m: int) -> Bools:
-        """Whether each system is significantly better than each other one."""
+        """Return [system, other system]: True if the first is significantly better."""
         beats = np.zeros((len(self.systems), len(self.systems)), bool)
         better = self.significant[m] & (self.improvement(m) > 0)
         worse = self.significant[m] & (self.improvement(m) < 0)
@@ -487,16 +489,17 @@ class Comparison(Result):
 
 
 def letter_groups(different: Bools) -> list[list[int]]:
-    """Groups such that two items share one exactly where they do not differ: the compact letter display.
+    """Group items so that two items share a group exactly if they do not differ (the compact letter display).
 
-    By insertion and absorption. Piepho, An algorithm for a letter-based representation of all-pairwise comparisons,
-    Journal of Computational and Graphical Statistics 2004. Gives up, with many groups, where letters would not help.
+    The algorithm is insertion and absorption (Piepho, An algorithm for a letter-based representation of all-pairwise
+    comparisons, Journal of Computational and Graphical Statistics 2004). It stops early if there are far more groups
+    than letters.
 
     >>> letter_groups(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool))
     [[0, 1], [1, 2]]
     """
     size = len(different)
-    columns = [(1 << size) - 1]  # none of which contains another
+    columns = [(1 << size) - 1]  # sets of items as bits; no set contains another
     for i, j in np.argwhere(np.triu(different)).tolist():
         both = 1 << i | 1 << j
         split = [column for column in columns if column & both == both]

@@ -1,4 +1,4 @@
-"""What a comparison comes down to, in one sentence per measure."""
+"""Sentences that summarise a comparison, one per measure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _TOGETHER = {"tukey": "Tukey's HSD", "dunnett": "Dunnett"}  # tests that need no
 
 
 def conclusions(compared: Comparison) -> list[str]:
-    """One sentence per measure: who beats whom and by how much, or how many pairs differ and the clearest of them.
+    """Return one sentence per measure about the pair that was compared, or about the clearest of several pairs.
 
-    Differences have the sign that they have in the table of pairs.
+    With several pairs the sentence also has the number of pairs that differ. A difference has the same sign as in the
+    table of pairs.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -78,7 +79,7 @@ def _how(compared: Comparison, m: int, pair: int) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p value in a sentence.
+    """Format a p value for a sentence.
 
     >>> p_text(0.0201), p_text(0.0004), p_text(0.00001)
     ('p = 0.020', 'p = 0.0004', 'p < 0.0001')

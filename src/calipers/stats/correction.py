@@ -1,4 +1,4 @@
-"""Corrections for testing many pairs: adjusted p values, over the last axis. Undefined ones stay out of the count.
+"""Corrections for testing many pairs: adjusted p values, over the last axis. Undefined p values are not counted.
 
 Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 1979.
 Benjamini & Hochberg, Controlling the false discovery rate, Journal of the Royal Statistical Society B 1995.
@@ -15,12 +15,12 @@ from calipers.lists import Floats
 
 
 def none(p: Floats) -> Floats:
-    """No correction: each test for itself."""
+    """Return the p values without a correction."""
     return np.array(p, dtype=np.float64)
 
 
 def bonferroni(p: Floats) -> Floats:
-    """m p: the chance of even one false alarm stays below alpha.
+    """Return m p for m tests: the probability of any false alarm stays below alpha.
 
     >>> bonferroni(np.array([0.01, 0.2, np.nan])).tolist()
     [0.02, 0.4, nan]
@@ -29,7 +29,7 @@ def bonferroni(p: Floats) -> Floats:
 
 
 def holm(p: Floats) -> Floats:
-    """(m - i + 1) p_(i), never falling: the same guarantee as Bonferroni's, with more power.
+    """Return the running maximum of (m - i + 1) p_(i): the guarantee of Bonferroni's correction, with more power.
 
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
@@ -42,7 +42,9 @@ def holm(p: Floats) -> Floats:
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """m p_(i) / i, never rising from the right: the expected share of false alarms among the alarms stays below alpha.
+    """Return the running minimum, from the largest p, of m p_(i) / i.
+
+    The expected share of false alarms among the significant tests stays below alpha.
 
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.04, 0.04]
@@ -61,7 +63,7 @@ CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
     "holm": holm,
     "bh": benjamini_hochberg,
 }
-TIMES_TESTS = frozenset({"bonferroni", "holm"})  # which multiply the smallest p value by the number of tests
+TIMES_TESTS = frozenset({"bonferroni", "holm"})  # corrections that multiply the smallest p by the number of tests
 _OTHER_NAMES = {"fdr_bh": "bh", "benjamini-hochberg": "bh", "fdr": "bh"}
 
 
@@ -75,7 +77,7 @@ def _tests(p: Floats) -> Floats:
 
 
 def _in_order(p: Floats, adjust: Callable[[Floats, Floats, Floats], Floats]) -> Floats:
-    """Adjust the ascending p values, and put them back in their places."""
+    """Adjust the sorted p values, and return them in the original order."""
     order = np.argsort(p, axis=-1)
     ordered = np.take_along_axis(p, order, axis=-1)
     undefined = np.isnan(ordered)

@@ -1,4 +1,4 @@
-"""How alike two orderings of the same things are, from a score for each thing under either.
+"""Rank correlation: the similarity of two orderings of the same things, from two scores for each thing.
 
     tau-a = (c - d) / pairs
     tau-b = (c - d) / sqrt((pairs - tied in x) (pairs - tied in y))
@@ -30,17 +30,17 @@ ROWS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class PairCounts:
-    """What becomes of the pairs of things between two orderings."""
+    """Numbers of pairs of things that two orderings agree on, disagree on, or tie."""
 
     concordant: int
     discordant: int
-    tied_x: int  # tied in x, whether in y or not
+    tied_x: int  # pairs that are tied in x, including those that are tied in both
     tied_y: int
     pairs: int
 
 
 def pair_counts(x: ScoresLike, y: ScoresLike) -> PairCounts:
-    """Count the pairs that x and y order alike and otherwise.
+    """Count the pairs that x and y put in the same order and in opposite order.
 
     >>> pair_counts([1, 2, 3], [1, 3, 2])
     PairCounts(concordant=2, discordant=1, tied_x=0, tied_y=0, pairs=3)
@@ -57,13 +57,13 @@ def pair_counts(x: ScoresLike, y: ScoresLike) -> PairCounts:
         both += int(np.count_nonzero(product))
         tied_x += int(np.count_nonzero(sign_x == 0))
         tied_y += int(np.count_nonzero(sign_y == 0))
-    both //= 2  # each pair was met twice, and each thing was met by itself
+    both //= 2  # each pair was counted twice, and each thing was compared with itself
     alike //= 2
     return PairCounts((both + alike) // 2, (both - alike) // 2, (tied_x - n) // 2, (tied_y - n) // 2, n * (n - 1) // 2)
 
 
 def kendall_a(x: ScoresLike, y: ScoresLike) -> float:
-    """Kendall's tau-a: a tied pair counts as neither concordant nor discordant, but counts.
+    """Return Kendall's tau-a. A tied pair is neither concordant nor discordant, but counts in the denominator.
 
     >>> kendall_a([1, 2, 3, 4], [2, 1, 3, 4])
     0.6666666666666666
@@ -73,9 +73,9 @@ def kendall_a(x: ScoresLike, y: ScoresLike) -> float:
 
 
 def kendall_b(x: ScoresLike, y: ScoresLike) -> float:
-    """Return Kendall's tau-b: it reaches 1 in spite of ties, where both orderings tie the same things.
+    """Return Kendall's tau-b, which is 1 for two equal orderings with ties.
 
-    SciPy's loses the last digit, so that equal orderings may not have tau 1.
+    SciPy's tau-b is rounded differently: equal orderings may have a tau slightly below 1.
 
     >>> kendall_b([1, 1, 2], [1, 1, 2])
     1.0
@@ -86,7 +86,7 @@ def kendall_b(x: ScoresLike, y: ScoresLike) -> float:
 
 
 def gamma(x: ScoresLike, y: ScoresLike) -> float:
-    """Goodman and Kruskal's gamma: tied pairs do not count at all.
+    """Return Goodman and Kruskal's gamma. Tied pairs are not counted.
 
     >>> gamma([1, 1, 2], [1, 2, 3])
     1.0
@@ -96,7 +96,7 @@ def gamma(x: ScoresLike, y: ScoresLike) -> float:
 
 
 def spearman(x: ScoresLike, y: ScoresLike) -> float:
-    """Return Spearman's rho: the linear correlation of the ranks, tied things having their mean rank.
+    """Return Spearman's rho: the linear correlation of the ranks. Tied things have their mean rank.
 
     >>> spearman([1, 2, 3], [1, 3, 2])
     0.5
@@ -109,13 +109,13 @@ def spearman(x: ScoresLike, y: ScoresLike) -> float:
 
 
 def tau_ap(truth: ScoresLike, other: ScoresLike) -> float:
-    """AP correlation of an ordering with the true one: mistakes near its top cost more.
+    """Return the AP correlation of an ordering with the true one: mistakes near the top cost more.
 
         tau_AP = 2 / (n - 1) sum over ranks i >= 2 of C(i) / (i - 1)  -  1
-        C(i) = things above rank i that belong there
+        C(i) = number of things above rank i that are also above in the true ordering
 
-    It is not symmetric. Ties in the ordering are averaged over their orders; two things that are tied in the truth
-    are half right whatever their order.
+    It is not symmetric. Ties in the ordering are averaged over all their orders. Two things that are tied in the truth
+    count as half right in either order.
 
     >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1])       # a b c d, as b a c d
     0.33333333333333326
@@ -124,14 +124,14 @@ def tau_ap(truth: ScoresLike, other: ScoresLike) -> float:
     n = len(truth)
     if n < 2:
         return math.nan
-    right = (_signs(truth, truth) + 1) / 2  # [above, below]: how right it is to have one above the other
+    right = (_signs(truth, truth) + 1) / 2  # [above, below]: 1 if this order is true, 0 if false, 1/2 if tied
     above = other[:, None] > other
     tied = (other[:, None] == other) & ~np.eye(n, dtype=bool)
     before = above.sum(axis=0)
     peers = tied.sum(axis=0)
     right_above = (right * above).sum(axis=0)
-    right_among = (right * tied).sum(axis=0) / np.maximum(peers, 1)  # of a peer that happens to be above
-    # At rank before + j + 1 there are j peers above, for j = 0..peers with equal chances.
+    right_among = (right * tied).sum(axis=0) / np.maximum(peers, 1)  # expected value for a tied thing placed above
+    # At rank before + j + 1, j tied things are above. Each j from 0 to peers is equally likely.
     j = np.arange(int(peers.max(initial=0)) + 1)
     over = before[:, None] + j
     share = (right_above[:, None] + j * right_among[:, None]) / np.maximum(over, 1)
@@ -141,17 +141,17 @@ def tau_ap(truth: ScoresLike, other: ScoresLike) -> float:
 
 
 def tau_ap_reversed(truth: ScoresLike, other: ScoresLike) -> float:
-    """AP correlation in the other direction: of the true ordering with the other one."""
+    """Return the AP correlation in the other direction: of the true ordering with the other one."""
     return tau_ap(other, truth)
 
 
 def tau_ap_symmetric(x: ScoresLike, y: ScoresLike) -> float:
-    """The mean of both directions of AP correlation."""
+    """Return the mean of both directions of AP correlation."""
     return (tau_ap(x, y) + tau_ap(y, x)) / 2
 
 
 def weighted_tau(x: ScoresLike, y: ScoresLike) -> float:
-    """Vigna's weighted tau, hyperbolic weights, the mean over ranking by x and by y."""
+    """Return Vigna's weighted tau with hyperbolic weights: the mean of the weightings by x and by y."""
     from scipy.stats import weightedtau
 
     x, y = _both(x, y)
@@ -172,9 +172,12 @@ _OTHER_NAMES = {"tau": "tau-b", "kendall": "tau-b", "rho": "spearman", "tau-ap":
 
 
 def rank_correlation(x: ScoresLike, y: ScoresLike, kind: str = "tau-b") -> float:
-    """A rank correlation by its name: tau-a, tau-b, gamma, tau_AP (y against the truth x), spearman, weighted-tau, ...
+    """Return the rank correlation of two arrays with one value per system, or of two Scores of one measure each.
 
-    Of two arrays of one value per system, or of Scores of one measure each: their means, paired by the systems' names.
+    kind: tau-a, tau-b, gamma, tau_AP (y against the truth x), tau_AP-reversed, tau_AP-symmetric, spearman or
+        weighted-tau.
+
+    Of Scores, the means are correlated, paired by the names of the systems.
 
     >>> rank_correlation([1, 2, 3, 4], [2, 1, 3, 4], "tau-a")
     0.6666666666666666
@@ -189,7 +192,7 @@ def correlation_name(kind: str) -> str:
 
 
 def _both(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
-    """As arrays, without the things that either leaves undefined."""
+    """Return two arrays, without the things that are undefined in x or in y."""
     first, second = paired_values(x, y)
     if first.shape != second.shape or first.ndim != 1:
         raise CalipersError(f"expected two lists of scores of one length, found {first.shape} and {second.shape}")
@@ -198,7 +201,7 @@ def _both(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
 
 
 def _signs(some: Floats, others: Floats) -> Floats:
-    """Whether each of some is larger (1), smaller (-1) than each of the others, or the same (0)."""
+    """Return the sign of each difference between two arrays: [one of some, one of others]."""
     with np.errstate(over="ignore"):  # an infinite difference has the right sign
         return np.asarray(np.sign(some[:, None] - others))
 

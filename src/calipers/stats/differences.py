@@ -19,21 +19,21 @@ from calipers.stats.score_arrays import matrix
 Bools = NDArray[np.bool_]
 
 CELLS_AT_ONCE = 4_000_000  # differences that are kept in memory together
-DIGITS = 12  # of a difference, in units of the scores: what follows is rounding
-NOISE = 1e-13  # a sum below this share of what it sums, or a spread of the mean, is rounding
+DIGITS = 12  # decimals of a difference, in units of the scores; further decimals are rounding errors
+NOISE = 1e-13  # a sum below this share of its absolute terms, or a spread below this share of the mean, is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """One row per pair, one column per query; 0 where the pair does not share the query."""
+    """Differences of pairs of systems: one row per pair, one column per query, 0 if the pair lacks the query."""
 
     value: Floats
     shared: Bools
-    size: Floats | None = None  # of each pair: the largest absolute score that its differences were taken of
+    size: Floats | None = None  # largest absolute score of the two systems of each pair
 
     @classmethod
     def of(cls, scores: Floats, a: Ints, b: Ints) -> Differences:
-        """The score of system a less that of system b, for arrays of systems.
+        """Return score of system a minus score of system b, for each pair of two arrays of systems.
 
         >>> d = Differences.of(np.array([[0.5, 0.25, np.nan], [0.25, 0.5, 1.0]]), np.array([0]), np.array([1]))
         >>> d.value, d.n
@@ -47,7 +47,7 @@ class Differences:
 
     @cached_property
     def n(self) -> Ints:
-        """How many queries each pair shares."""
+        """Number of queries that are defined for both systems of each pair."""
         return np.asarray(self.shared.sum(axis=1))
 
     @cached_property
@@ -57,12 +57,12 @@ class Differences:
 
     @cached_property
     def scaled(self) -> Floats:
-        """The differences in units of `unit`: their sums and squares neither overflow nor vanish."""
+        """The differences divided by `unit`, so that their sums and squares neither overflow nor vanish."""
         return np.asarray(self.value / self.unit[:, None])
 
     @cached_property
     def rounded(self) -> Floats:
-        """The differences without the rounding of the scores, so that equal ones are equal: 0.3 - 0.1 and 0.5 - 0.3.
+        """The differences without the rounding of the scores, so that 0.3 - 0.1 and 0.5 - 0.3 are equal.
 
         >>> d = Differences.of(np.array([[0.3, 0.5], [0.1, 0.3]]), np.array([0]), np.array([1]))
         >>> len(np.unique(d.value)), len(np.unique(d.rounded))
@@ -74,21 +74,22 @@ class Differences:
 
     @cached_property
     def mean(self) -> Floats:
+        """The mean difference of each pair; NaN if the pair shares no query."""
         total = self.scaled.sum(axis=1)
         total[np.abs(total) <= NOISE * np.abs(self.scaled).sum(axis=1)] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(total / self.n * self.unit)  # NaN where a pair shares nothing
+            return np.asarray(total / self.n * self.unit)
 
     @cached_property
     def centred(self) -> Floats:
-        """The differences less their mean; exactly 0 where they are all the same but for rounding."""
+        """The differences minus their mean; exactly 0 if all of them are equal apart from rounding."""
         centred = np.where(self.shared, self.value - self.mean[:, None], 0.0)
         centred[np.abs(centred).max(axis=1, initial=0.0) <= NOISE * np.abs(self.mean)] = 0.0
         return centred
 
     @cached_property
     def deviation(self) -> Floats:
-        """The standard deviation of a sample; NaN under two queries."""
+        """The sample standard deviation of each pair; NaN if there are fewer than two queries."""
         return root_of_squares(self.centred) / np.sqrt(np.where(self.n > 1, self.n - 1, np.nan))
 
     @property
@@ -98,7 +99,7 @@ class Differences:
 
     @cached_property
     def student(self) -> Floats:
-        """t: the mean in standard errors; 0 for systems that never differ, infinite for a constant difference."""
+        """The statistic t (mean / standard error): 0 for systems that never differ, infinite if all differ equally."""
         return ratio(self.mean, self.error)
 
     @cached_property
@@ -108,7 +109,9 @@ class Differences:
 
 
 def power_of_two(values: Floats) -> Floats:
-    """Of each row, a power of two near its largest absolute value; 1/2 where all are 0. Dividing by it is exact.
+    """Return for each row a power of two near its largest absolute value, or 1/2 if all values are 0.
+
+    Division by a power of two is exact.
 
     >>> power_of_two(np.array([[3.0, -5.0], [1e-170, 0.0]])).tolist() == [4.0, 2.0**-565]
     True
@@ -118,7 +121,7 @@ def power_of_two(values: Floats) -> Floats:
 
 
 def root_of_squares(values: Floats) -> Floats:
-    """Of each row, the square root of the sum of squares, of which none overflows or vanishes.
+    """Return the square root of the sum of squares of each row, without overflow or underflow.
 
     >>> root_of_squares(np.array([[3e200, 4e200], [3e-200, 4e-200]]))
     array([5.e+200, 5.e-200])
@@ -128,38 +131,39 @@ def root_of_squares(values: Floats) -> Floats:
 
 
 def ratio(mean: Floats, spread: Floats) -> Floats:
-    """mean / spread, with 0 / 0 = 0 and the sign of the mean where only the spread is 0."""
+    """Return mean / spread. 0 / 0 is 0, and a mean other than 0 over a spread of 0 is infinite, with its sign."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((mean == 0) & (spread == 0), 0.0, mean / spread)
 
 
 def all_pairs(systems: int) -> tuple[Ints, Ints]:
-    """Each pair of systems once, in the order of the systems."""
+    """Return each pair of systems once, in the order of the systems."""
     a, b = np.triu_indices(systems, 1)
     return a, b
 
 
 def against(baseline: int, systems: int) -> tuple[Ints, Ints]:
-    """Each other system, and the baseline: a positive difference is an improvement."""
+    """Pair each other system with the baseline, so that a positive difference is an improvement."""
     others = np.flatnonzero(np.arange(systems) != baseline)
     return others, np.full(len(others), baseline)
 
 
 def differences_of(scores: ScoresLike, a: Ints, b: Ints) -> Iterator[Differences]:
-    """The differences of the pairs of systems, block by block; scores: an array of system x query, or `Scores` of one
-    measure.
+    """Yield the differences of the pairs of systems, block by block.
+
+    scores: an array of system x query, or `Scores` of one measure.
     """
     values = matrix(scores)
     return (Differences.of(values, a[part], b[part]) for part in blocks(len(a), values.shape[1]))
 
 
 def joined(parts: Iterable[Floats]) -> Floats:
-    """What was computed block by block, of all pairs."""
+    """Join the results of the blocks into one array with a value for each pair."""
     return np.concatenate([np.zeros(0), *parts])
 
 
 def blocks(pairs: int, queries: int) -> Iterator[slice]:
-    """Parts of the pairs that are small enough to be treated at once."""
+    """Yield slices of the pairs that are small enough to be held in memory."""
     step = max(1, CELLS_AT_ONCE // max(queries, 1))
     for start in range(0, pairs, step):
         yield slice(start, min(start + step, pairs))

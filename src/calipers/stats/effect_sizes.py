@@ -1,4 +1,4 @@
-"""How large a difference is, on a scale that does not depend on the measure.
+"""Effect sizes: the size of a difference on a scale that does not depend on the measure.
 
     d             = mean(d) / sd(d)                          Cohen's, for paired samples
     cliff         = (#{x_i > y_j} - #{x_i < y_j}) / n^2      over all pairs of queries i, j
@@ -23,12 +23,14 @@ from calipers.stats.significance import signed_ranks
 
 
 def cohens_d(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
-    """The mean difference in standard deviations of the differences."""
+    """Return the mean difference in standard deviations of the differences."""
     return joined(each.standardised for each in differences_of(scores, a, b))
 
 
 def cliffs_delta(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
-    """How much more often a score of a is above a score of b than below it, whatever the queries: -1 to 1.
+    """Return how much more often a score of a is above a score of b than below it, from -1 to 1.
+
+    Each score of a is compared with each score of b, also on other queries.
 
     >>> float(cliffs_delta(np.array([[0.5, 0.3], [0.4, 0.2]]), np.array([0]), np.array([1]))[0])
     0.5
@@ -45,7 +47,9 @@ def cliffs_delta(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
 
 
 def rank_biserial(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
-    """The matched-pairs rank-biserial correlation: the share of the rank sum that favours a, less the other share.
+    """Return the matched-pairs rank-biserial correlation.
+
+    It is the share of the rank sum that favours a, minus the share that favours b.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> float(rank_biserial(x, np.array([0]), np.array([1]))[0])                # (9 - 1) / 10
@@ -75,6 +79,6 @@ def effect_name(name: str) -> str:
 
 
 def _without_rounding(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Scores that are equal but for rounding, equal."""
+    """Round scores so that those that differ only by rounding errors become equal."""
     unit = np.ldexp(1.0, np.frexp(max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0)))[1])
     return np.round(x / unit, DIGITS), np.round(y / unit, DIGITS)

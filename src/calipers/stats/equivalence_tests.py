@@ -1,11 +1,11 @@
-"""When no difference is a finding: two systems that are equal within a margin, or one that is not worse than another.
+"""Tests of equivalence (two systems are equal within a margin) and of non-inferiority (one is not worse by a margin).
 
 Equality within a margin M is shown by two one-sided tests, each at alpha:
 
     p = max(Pr(T >= (mean + M) / error), Pr(T <= (mean - M) / error)),  T ~ Student's t with n - 1 degrees of freedom
 
-It is below alpha exactly where the 1 - 2 alpha interval of the mean difference lies inside (-M, M). A system is not
-inferior where the lower end of the one-sided 1 - alpha interval of new - old is above -M.
+p is below alpha exactly if the 1 - 2 alpha interval of the mean difference lies inside (-M, M). A system is not
+inferior if the lower end of the one-sided 1 - alpha interval of new - old is above -M.
 
 Schuirmann, A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of
 average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
@@ -29,7 +29,7 @@ VERDICTS = ("different", "equal", "undecided")
 
 
 def p_equivalence(scores: ScoresLike, a: Ints, b: Ints, margin: float) -> Floats:
-    """Of each pair: the p value of the two one-sided t tests against the margin.
+    """Return the p value of the two one-sided t tests against the margin, for each pair.
 
     >>> x = np.array([[0.50, 0.31, 0.60, 0.40], [0.51, 0.30, 0.60, 0.41]])
     >>> round(float(p_equivalence(x, np.array([0]), np.array([1]), 0.05)[0]), 6)
@@ -48,7 +48,7 @@ def _two_one_sided(differences: Differences, margin: float) -> Floats:
 
 
 def non_inferiority_limits(scores: ScoresLike, a: Ints, b: Ints, alpha: float = 0.05) -> Floats:
-    """Of each pair: the lower end of the one-sided 1 - alpha interval of a - b, which a gate compares with -margin."""
+    """Return the lower end of the one-sided 1 - alpha interval of a - b, for each pair."""
     return joined(_lower_limit(each, alpha) for each in differences_of(scores, a, b))
 
 
@@ -60,25 +60,25 @@ def _lower_limit(differences: Differences, alpha: float) -> Floats:
 
 
 def check_margin(margin: float) -> float:
-    """Return a margin of equivalence."""
+    """Return a margin of equivalence, or raise an error if it is not a number above 0."""
     return check_number("margin of equivalence", margin, above=0)
 
 
 @dataclass(frozen=True)
 class NonInferiorityTest:
-    """Whether a system is worse than another by less than a margin, under one measure."""
+    """Non-inferiority test under one measure: is the new system worse than the old one by less than a margin?"""
 
     measure: str
     difference: float  # new - old
-    low: float  # the lower end of the one-sided interval of the difference
-    p: float  # of the hypothesis that the new system is worse by the margin or more
+    low: float  # lower end of the one-sided interval of the difference
+    p: float  # p value of the hypothesis that the new system is worse by the margin or more
     n: int
     holds: bool  # low is above minus the margin
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NonInferiority(Result):
-    """Whether a system is worse than another by less than a margin, under each measure."""
+    """Non-inferiority tests under each measure: is the new system worse than the old one by less than a margin?"""
 
     new: str
     old: str
@@ -88,7 +88,7 @@ class NonInferiority(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether the new system is not inferior under any measure."""
+        """True if the new system is not inferior under each of the measures."""
         return all(test.holds for test in self.tests)
 
     @property
@@ -137,7 +137,7 @@ def non_inferiority(scores: ScoresLike, *, old: str, new: str, margin: float, al
     for measure, values in zip(scores.measures, scores.values, strict=True):
         d = Differences.of(values, a, b)
         if d.n[0] < 2:
-            raise CalipersError(f"{new} and {old} share fewer than two queries under {measure}: nothing can be said")
+            raise CalipersError(f"{new} and {old} share fewer than two queries under {measure}: no test is possible")
         mean, error, freedom = float(d.mean[0]), float(d.error[0]), int(d.n[0]) - 1
         p = stdtr(freedom, -float(ratio(np.array([mean + margin]), np.array([error]))[0]))
         low = float(non_inferiority_limits(values, a, b, alpha)[0])

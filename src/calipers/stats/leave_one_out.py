@@ -1,14 +1,14 @@
-"""Comparisons that one query decides: significant with it, not without it.
+"""Comparisons that one query decides: significant with this query, not significant without it.
 
-Each query is left out in turn, and the t test made again, in closed form for all pairs and queries at once:
+Each query is left out in turn, and the t test is repeated, in closed form for all pairs and queries at once:
 
     mean_{-i} = (n mean - d_i) / (n - 1),   SS_{-i} = SS - n / (n - 1) (d_i - mean)^2
 
 The adjusted p value without a query is the t test's p value without it, times the factor by which the correction raises
-the pair's p value. This is exact for the t test with a fixed correction. Other tests would have to be made again. For
-these it is an approximation, which takes the larger of the two p values, theirs and the t test's: a test that draws
-10,000 samples has no p value below 0.0001, however small the t test's is. Tukey's and Dunnett's tests correct their own
-p values, by a factor of at most the number of pairs.
+the pair's p value. This is exact for the t test with a fixed correction. Other tests are not repeated. For them it is
+an approximation that takes the larger of two p values, that of the test and that of the t test: a test that draws
+10,000 samples has no p value below 0.0001, even if that of the t test is smaller. Tukey's and Dunnett's tests correct
+their own p values, by a factor of at most the number of pairs.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ if TYPE_CHECKING:
 COLUMNS = (
     "measure", "system_a", "system_b", "query", "difference", "difference_without", "p_adjusted", "p_without",
 )  # fmt: skip
-NEAR = 1 - 1e-9  # of alpha: p values that rounding could put on its other side
-NAMED = 3  # comparisons that a warning names
+NEAR = 1 - 1e-9  # p values above this share of alpha could be above alpha without rounding errors
+NAMED = 3  # comparisons named in a warning
 
 
 def p_without(differences: Differences) -> tuple[Floats, Floats]:
-    """Of each pair and query: the mean difference and the p value of the t test without that query; NaN if unshared."""
+    """Return the mean difference and the p value of the t test without each query: [pair, query].
+
+    NaN if the query is undefined for a system of the pair.
+    """
     mean, t, freedom = t_without(differences)
     return mean, _two_sided(t, freedom)
 
@@ -47,24 +50,24 @@ def _two_sided(t: Floats, freedom: Floats) -> Floats:
 
 
 def t_without(differences: Differences) -> tuple[Floats, Floats, Floats]:
-    """Of each pair and query: the mean difference and t without that query, and t's degrees of freedom."""
+    """Return the mean difference, t and the degrees of freedom of t without each query: [pair, query]."""
     n = differences.n[:, None].astype(np.float64)
-    unit = differences.unit[:, None]  # so that nothing that is squared overflows or vanishes
+    unit = differences.unit[:, None]  # prevents overflow and underflow of squares
     centred = differences.centred / unit
     left = np.where(differences.shared & (n > 2), n - 1, np.nan)
     mean = differences.mean[:, None] / unit - centred / left
     squares = np.square(centred).sum(axis=1, keepdims=True)
     rest = squares - n / left * np.square(centred)
-    rest = np.where(rest <= 1e-12 * squares, 0.0, rest)  # nothing is left but rounding
+    rest = np.where(rest <= 1e-12 * squares, 0.0, rest)  # only rounding errors
     mean = np.where(np.abs(mean) <= 1e-13 * np.abs(differences.scaled).max(axis=1, keepdims=True), 0.0, mean)
     t = ratio(mean, np.sqrt(rest / (left - 1) / left))
     return mean * unit, t, np.where(np.isnan(left), 1.0, left - 1)
 
 
 def influence(scores: ScoresLike, comparison: Comparison) -> Table:
-    """The significant pairs that one query decides: without it they would not be significant.
+    """Return the significant pairs that would not be significant without one query.
 
-    One row per pair, with the query that matters most.
+    The table has one row per pair, with the query that matters most.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.5, 0.4, 0.5, 0.5, 0.45], [0.4, 0.45, 0.3, 0.4, 0.3]], systems=["new", "old"])
@@ -100,7 +103,7 @@ def _decided(
         whole = np.maximum(whole, comparison.outcomes[m].p[pairs])
     factor = np.where(whole > 0, np.minimum(ratio(comparison.p_adjusted[m, pairs], whole), len(comparison.a)), 1.0)
     mean, t, freedom = t_without(differences)
-    # The smallest t of a pair has its largest p: few pairs come near alpha, and all p values are wanted of these only.
+    # The smallest t of a pair has its largest p. All p values are computed only for the few pairs that come near alpha.
     nearest = np.where(np.isnan(t), np.inf, np.abs(t)).argmin(axis=1)
     at = np.arange(len(pairs))
     largest = _two_sided(np.nan_to_num(t[at, nearest], nan=np.inf), freedom[at, nearest]) * factor
@@ -118,7 +121,7 @@ def _decided(
 
 
 def influence_warnings(found: Table, comparison: Comparison, unit: str = "query") -> list[str]:
-    """One sentence per measure about the pairs that one query decides."""
+    """Return one sentence per measure about the pairs that one query decides."""
     texts = []
     by = "" if comparison.metadata["test"] == "t" else ", as judged by the t test"
     for m, measure in enumerate(comparison.measures):

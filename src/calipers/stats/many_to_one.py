@@ -20,11 +20,11 @@ from calipers.stats.differences import ratio, root_of_squares
 from calipers.stats.score_arrays import matrix
 from calipers.stats.significance import USUAL, Outcome, Settings
 
-NODES = 160  # of the quadrature, in each of its two dimensions: good for twelve digits
+NODES = 160  # nodes of the quadrature in each of its two dimensions; enough for twelve digits
 
 
 def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """Every system against the baseline, p values and intervals for all of these comparisons together.
+    """Compare every system with the baseline. The p values and intervals hold for all comparisons together.
 
     Queries that are undefined for any system are left out of every comparison. The effect is the difference in
     residual standard deviations of the two-way analysis of variance.
@@ -62,7 +62,10 @@ def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
 
 
 def residual_deviation(scores: Floats) -> tuple[float, int]:
-    """The residual standard deviation of scores of system x query without the effects of both, and its freedom."""
+    """Return the residual standard deviation of scores (system x query) and its degrees of freedom.
+
+    Residuals are the scores without the effects of systems and queries.
+    """
     residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
     freedom = (scores.shape[0] - 1) * (scores.shape[1] - 1)
     residual[np.abs(residual) <= 1e-13 * np.abs(scores).max(initial=0.0)] = 0.0
@@ -70,7 +73,7 @@ def residual_deviation(scores: Floats) -> tuple[float, int]:
 
 
 def beyond(statistic: Floats, comparisons: int, freedom: int) -> Floats:
-    """Pr(max |T| >= statistic) over so many comparisons with one baseline.
+    """Return Pr(max |T| >= statistic) over a number of comparisons with one baseline.
 
         1 - E over S, Z of (Phi(Z + sqrt(2) t S) - Phi(Z - sqrt(2) t S))^k,  S^2 ~ chi^2 / freedom, Z ~ N(0, 1)
 
@@ -94,7 +97,7 @@ def beyond(statistic: Floats, comparisons: int, freedom: int) -> Floats:
 
 
 def critical_value(alpha: float, comparisons: int, freedom: int) -> float:
-    """The statistic whose p is alpha."""
+    """Return the statistic that has the p value alpha."""
     from scipy.optimize import brentq
 
     def excess(t: float) -> float:
@@ -107,19 +110,19 @@ def critical_value(alpha: float, comparisons: int, freedom: int) -> float:
 
 
 def _normal_nodes() -> tuple[Floats, Floats]:
-    """Nodes and weights for a standard normal variable."""
+    """Return nodes and weights for a standard normal variable."""
     x, weight = np.polynomial.legendre.leggauss(NODES)
     weight = weight * np.exp(-np.square(8.5 * x) / 2)
     return 8.5 * x, weight / weight.sum()
 
 
 def deviation_nodes(freedom: int) -> tuple[Floats, Floats]:
-    """Nodes and weights for an estimated standard deviation in units of the true one: sqrt(chi^2 / freedom)."""
+    """Return nodes and weights for an estimated standard deviation in units of the true one: sqrt(chi^2 / freedom)."""
     from scipy.special import chdtri
 
     x, weight = np.polynomial.legendre.leggauss(NODES)
     low, high = (math.sqrt(chdtri(freedom, tail) / freedom) for tail in (1 - 1e-15, 1e-15))
     s = (high - low) / 2 * x + (high + low) / 2
-    logarithm = (freedom - 1) * np.log(s) - freedom * np.square(s) / 2  # of the density, but for a factor
+    logarithm = (freedom - 1) * np.log(s) - freedom * np.square(s) / 2  # of the density, up to a constant factor
     weight = weight * np.exp(logarithm - logarithm.max())
     return s, weight / weight.sum()

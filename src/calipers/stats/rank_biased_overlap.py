@@ -1,9 +1,9 @@
-"""Rank-biased overlap: how alike two lists are that need not hold the same things.
+"""Rank-biased overlap (RBO): the similarity of two lists that may hold different things.
 
-    RBO = (1 - p) sum over depths d of p^(d-1) A_d,   A_d = things that both have in their first d, as a share of d
+    RBO = (1 - p) sum over depths d of p^(d-1) A_d,   A_d = things that both lists have in their first d, divided by d
 
-Lists end, and what would follow is not known. `low` is RBO if nothing further is shared, `high` if as much as
-possible is, `value` if the lists go on as they were seen to.
+The lists end, and their continuation is unknown. `low` is RBO if they share nothing further, `high` if they share as
+much as possible, `value` if the agreement stays as it was.
 
 Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 2010.
 Corsi & Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024.
@@ -30,7 +30,7 @@ Ranking = Sequence[Any] | Mapping[Any, float] | Scores
 
 @dataclass(frozen=True)
 class Overlap:
-    """Rank-biased overlap between its bounds."""
+    """Rank-biased overlap with its lower and upper bound."""
 
     value: float  # extrapolated
     low: float
@@ -38,18 +38,19 @@ class Overlap:
 
     @property
     def residual(self) -> float:
-        """How much depends on what was not seen."""
+        """The width of the interval that the unknown continuation of the lists leaves open."""
         return self.high - self.low
 
 
 def rbo(a: Ranking, b: Ranking, p: float = 0.9, ties: str = "average") -> Overlap:
-    """Rank-biased overlap of two lists, each a sequence best first, or {thing: score}; a set among a sequence is a tie.
+    """Return the rank-biased overlap of two lists.
 
-    Scores of one measure are the list of their systems by their means.
+    A list is a sequence, best first, or {thing: score}. A set inside a sequence is a tie. Scores of one measure are
+    the list of their systems, ordered by their means.
 
-    p: the chance that the reader goes on to the next depth.
-    ties: `average` over all orders of tied things (RBO^a); `corrected`, so that equal ties in both lists are
-        agreement (RBO^b); `shared`, all tied things being at the tie's first rank (RBO^w, Webber's).
+    p: the probability that the reader goes on to the next depth.
+    ties: `average`, over all orders of tied things (RBO^a); `corrected`, so that equal ties in both lists are
+        agreement (RBO^b); `shared`, so that all tied things have the first rank of the tie (RBO^w, Webber's).
 
     >>> rbo(["a", "b", "c"], ["a", "b", "c"]).value
     1.0
@@ -79,7 +80,7 @@ def rbo(a: Ranking, b: Ranking, p: float = 0.9, ties: str = "average") -> Overla
 
 
 def _spans(ranking: Ranking) -> dict[Hashable, tuple[int, int]]:
-    """Of each thing: how many are ranked above its tie, and how many are in it."""
+    """Return for each thing the number of things ranked above its tie, and the size of the tie."""
     groups: list[list[Hashable]]
     if isinstance(ranking, Scores):
         ranking = system_means(ranking)
@@ -106,7 +107,7 @@ def _spans(ranking: Ranking) -> dict[Hashable, tuple[int, int]]:
 def _agreement(
     long: Mapping[Hashable, tuple[int, int]], short: Mapping[Hashable, tuple[int, int]], ties: str
 ) -> tuple[Floats, float]:
-    """The agreement at each depth of the longer list, as far as seen, and the things shared at its end."""
+    """Return the known agreement at each depth of the longer list, and the number of things shared at its end."""
     depth = np.arange(1, len(long) + 1, dtype=np.float64)
     shared = [thing for thing in long if thing in short]
     together = np.zeros(len(depth))
@@ -125,7 +126,7 @@ def _agreement(
 
 
 def _share(span: tuple[int, int], depth: Floats, ties: str) -> Floats:
-    """How much of a thing is among the first d: all or nothing, or its chance to be."""
+    """Return how much of a thing is among the first d: 0 or 1 for shared ranks, otherwise its probability."""
     above, size = span
     if ties == "shared":
         return (depth > above).astype(np.float64)
@@ -133,14 +134,14 @@ def _share(span: tuple[int, int], depth: Floats, ties: str) -> Floats:
 
 
 def _tail(p: float, depth: int) -> float:
-    """(1 - p) times the sum of p^(d-1) / d beyond a depth."""
+    """Return (1 - p) times the sum of p^(d-1) / d over all d beyond a depth."""
     d = np.arange(1, depth + 1)
     whole = -math.log1p(-p) / p
     return (1 - p) * max(whole - float(np.sum(p ** (d - 1.0) / d)), 0.0)
 
 
 def _best_tail(p: float, long: int, short: int, overlap: float) -> float:
-    """What the depths beyond the longer list add if every unseen thing is shared as soon as can be."""
+    """Return the contribution of depths beyond the longer list if each unseen thing is shared as early as possible."""
     full = int(long + short - overlap)  # from this depth on the lists may hold the same things
     d = np.arange(long + 1, full + 1)
     most = np.minimum(d, overlap + 2 * d - short - long)

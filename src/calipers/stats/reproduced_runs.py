@@ -1,16 +1,16 @@
-"""How well a pair of runs was reproduced: an advanced system a over its baseline b, and their reproductions.
+"""Reproducibility of a pair of runs: an advanced system a and its baseline b, with their reproductions.
 
-    tau     Kendall's tau-b of the ranks in both lists, over the documents of either; a document that a list lacks ranks
-            below all that it has
-    ktu     Kendall's tau union of repro_eval: the documents of both lists are numbered by their ids; tau of the two
-            series of numbers. It depends on the names of documents.
+    tau     Kendall's tau-b of the ranks in both lists, over the documents of either list; a document that a list lacks
+            ranks below all documents of that list
+    ktu     Kendall's tau union of repro_eval: the documents of both lists are numbered by their ids, and tau is that of
+            the two series of numbers. It depends on the names of documents.
     rbo     sum over depths d of p^(d-1) |shared in the first d| / d, over the sum of p^(d-1), to depth 1000, p = 0.95
     rmse    root mean square difference of the scores, query by query
-    p       paired t test of these differences: small where the reproduction scores otherwise
+    p       p value of the paired t test of these differences: small if the scores of the reproduction differ
     effect ratio                  mean improvement reproduced / mean improvement originally: 1 is perfect
-    delta relative improvement    (a - b) / b originally, less the same reproduced: 0 is perfect
+    delta relative improvement    (a - b) / b of the original runs minus (a - b) / b of the reproductions: 0 is perfect
 
-All but tau are those of repro_eval. tau, ktu and RBO do not look at judgments; p and depth are repro_eval's defaults.
+All except tau are defined as in repro_eval. tau, ktu and RBO use no judgments. p and depth are repro_eval's defaults.
 
 Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer & Soboroff, How to measure the reproducibility of system-oriented IR
 experiments, SIGIR 2020. Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (this form of RBO).
@@ -61,7 +61,7 @@ class Reproducibility(Result):
     original: Pair  # the advanced run and its baseline
     reproduced: Pair
     measures: tuple[str, ...] = ()
-    tau: tuple[float, float] = (math.nan, math.nan)  # of a and of b, means over the queries
+    tau: tuple[float, float] = (math.nan, math.nan)  # for a and for b; means over the queries
     ktu: tuple[float, float] = (math.nan, math.nan)
     rbo: tuple[float, float] = (math.nan, math.nan)
     rmse: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # [measure, a or b]
@@ -69,7 +69,7 @@ class Reproducibility(Result):
     effect_ratio: Floats = field(default_factory=lambda: np.zeros(0))
     delta_relative_improvement: Floats = field(default_factory=lambda: np.zeros(0))
     metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what is to be known of the runs, as `evaluate` has it
+    notes: tuple[str, ...] = ()  # the notes of `evaluate`
 
     @property
     def title(self) -> str:
@@ -79,7 +79,7 @@ class Reproducibility(Result):
 
     @property
     def summary(self) -> str:
-        """How similar the rankings are, and how much of the improvement was reproduced under the first measure."""
+        """The similarity of the rankings, and the share of the improvement reproduced under the first measure."""
         rankings = (
             f"The rankings of the advanced run and of the baseline agree with their originals by RBO "
             f"{self.rbo[0]:.3f} and {self.rbo[1]:.3f}."
@@ -94,7 +94,7 @@ class Reproducibility(Result):
         return Tables({"measures": self._measures})
 
     def _measures(self) -> Table:
-        """Return one row per measure; without judgments one row with tau, ktu and RBO alone."""
+        """Return one row per measure. Without judgments, return one row with tau, ktu and RBO."""
         rows: list[tuple[Cell, ...]] = [
             (
                 name, *self.tau, *self.ktu, *self.rbo, *self.rmse[m].tolist(), *self.p[m].tolist(),
@@ -127,9 +127,10 @@ def reproducibility(
 ) -> Reproducibility:
     """Measure how well a pair of runs was reproduced.
 
-    judgments: as for `evaluate`, or None, which leaves tau, ktu and RBO. original, reproduced: the advanced run and its
-    baseline, each a run, a path, or {query: {document: score}}. All other
-    options are those of `evaluate`.
+    judgments: as for `evaluate`, or None to compute only tau, ktu and RBO.
+    original, reproduced: the advanced run and its baseline, each a run, a path, or {query: {document: score}}.
+
+    All other options are those of `evaluate`.
 
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
     >>> better = {"q1": {"d1": 2, "d2": 1}, "q2": {"d2": 2, "d1": 1}}
@@ -164,7 +165,7 @@ def reproducibility(
 
 
 def _told_apart(runs: Sequence[Run]) -> list[RenamedRun]:
-    """The four runs, under names that say which is meant where two have one name."""
+    """Return the four runs. Runs that share a name are renamed by their role, such as "bm25, reproduced"."""
     names = [run.name for run in runs]
     roles = ("original", "original baseline", "reproduced", "reproduced baseline")
     return [
@@ -174,7 +175,7 @@ def _told_apart(runs: Sequence[Run]) -> list[RenamedRun]:
 
 
 def reproducibility_of_scores(scores: Scores, original: Sequence[str], reproduced: Sequence[str]) -> Reproducibility:
-    """The same from scores alone, without tau and RBO: systems by their names."""
+    """Compare systems, given by their names, from their scores alone: without tau, ktu and RBO."""
     a, b, again_a, again_b = (place_of("system", system, scores.systems) for system in (*original, *reproduced))
     return Reproducibility(
         (original[0], original[1]), (reproduced[0], reproduced[1]), **_of_scores(scores, (a, b, again_a, again_b)),
@@ -223,8 +224,8 @@ def _mean_over(one: Mapping[str, Any], other: Mapping[str, Any], like: Any) -> f
 def tau_of_ranks(one: Mapping[str, float], other: Mapping[str, float], depth: int = DEPTH) -> float:
     """Return Kendall's tau-b of the ranks of documents in two lists, given as {document: score}.
 
-    The documents are those of either list, to a depth. A document that a list lacks ranks below all that it has. NaN
-    under two documents, and where one list ranks all of them alike.
+    The documents are those of either list, to a depth. A document that a list lacks ranks below all documents of that
+    list. The result is NaN for fewer than two documents, and if one list gives all of them the same rank.
 
     >>> round(tau_of_ranks({"a": 3, "b": 2, "c": 1}, {"a": 9, "c": 8, "b": 7}), 4)
     0.3333
@@ -247,7 +248,9 @@ def _ranks(scores: Mapping[str, float], depth: int) -> dict[str, int]:
 
 
 def kendall_union(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return repro_eval's `ktu` of two lists, of which the longer is cut; NaN under two documents.
+    """Return repro_eval's `ktu` of two lists, or NaN for fewer than two documents.
+
+    The longer list is cut to the length of the shorter one.
 
     >>> kendall_union(["a", "b", "c"], ["a", "b", "c"])
     1.0
@@ -264,7 +267,7 @@ def kendall_union(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def normalised_rbo(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE, depth: int = DEPTH) -> float:
-    """Return the rank-biased overlap to a depth, over its largest value there.
+    """Return the rank-biased overlap to a depth, divided by its largest possible value.
 
     >>> normalised_rbo(["a", "b"], ["a", "b"], depth=2)
     1.0

@@ -1,4 +1,4 @@
-"""Ranks and samples, row by row: what tests and stability of rankings are counted from."""
+"""Ranks of values and counts of samples, row by row, for tests and for the stability of rankings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from calipers.lists import Floats, Ints
 
 
 def ranks_of_sorted(ascending: Floats) -> tuple[Floats, Floats]:
-    """The rank of each value of each ascending row, equal ones sharing their mean rank, and how many share it.
+    """Return the rank of each value in its ascending row, and the number of values that share the rank.
+
+    Equal values have their mean rank.
 
     >>> ranks_of_sorted(np.array([[0.1, 0.2, 0.2]]))
     (array([[1. , 2.5, 2.5]]), array([[1., 2., 2.]]))
@@ -25,7 +27,7 @@ def ranks_of_sorted(ascending: Floats) -> tuple[Floats, Floats]:
 
 
 def descending_ranks(values: Floats) -> Floats:
-    """The rank of each value in its row, the largest being the first and undefined ones the last.
+    """Return the rank of each value in its row. The largest value has rank 1, and undefined values are last.
 
     >>> descending_ranks(np.array([[0.2, 0.5, 0.2, np.nan]]))
     array([[2.5, 1. , 2.5, 4. ]])
@@ -38,7 +40,7 @@ def descending_ranks(values: Floats) -> Floats:
 
 
 def times_drawn(drawn: Ints, things: int) -> Floats:
-    """How often each thing is in each row of draws.
+    """Count how often each thing occurs in each row of draws.
 
     >>> times_drawn(np.array([[0, 0, 2]]), 3)
     array([[2., 0., 1.]])

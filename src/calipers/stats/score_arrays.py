@@ -1,4 +1,4 @@
-"""Scores as the arrays that statistics are computed from: functions of arrays take `Scores` of one measure as well."""
+"""Conversion of scores to arrays, so that functions of arrays also take `Scores` of one measure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calipers.results.tables import as_number
 
 
 def matrix(scores: ScoresLike) -> Floats:
-    """The scores of one measure: system x query."""
+    """Return the scores of one measure as an array of system x query."""
     if is_frame(scores):
         scores = as_scores(scores)
     values = _one_measure(scores).values[0] if isinstance(scores, Scores) else _as_array(scores)
@@ -24,7 +24,7 @@ def matrix(scores: ScoresLike) -> Floats:
 
 
 def system_means(scores: Scores) -> dict[str, float]:
-    """The mean of each system under the one measure that there is.
+    """Return the mean of each system, from scores under a single measure.
 
     >>> import calipers as cal
     >>> system_means(cal.as_scores([[0.25, 0.75], [0.0, 0.5]], systems=["new", "old"]))
@@ -35,17 +35,17 @@ def system_means(scores: Scores) -> dict[str, float]:
 
 
 def paired_values(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
-    """One value per system under either: Scores are their means, and two Scores are paired by the systems' names."""
+    """Return one value per system from x and from y. Of Scores, these are the means, paired by the systems' names."""
     if isinstance(x, Scores) and isinstance(y, Scores):
         first, second = system_means(x), system_means(y)
         if lacking := sorted({*first} ^ {*second}):
-            raise UnknownName(f"the system '{lacking[0]}' is in only one of the two")
+            raise UnknownName(f"the system '{lacking[0]}' is in only one of the two scores")
         return np.array([*first.values()]), np.array([second[system] for system in first])
     return one_each(x), one_each(y)
 
 
 def one_each(scores: ScoresLike) -> Floats:
-    """One value per system: the means of Scores."""
+    """Return one value per system. For Scores, these are the means."""
     if isinstance(scores, Scores):
         return np.array([*system_means(scores).values()])
     return _as_array(scores)

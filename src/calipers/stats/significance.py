@@ -1,6 +1,7 @@
 """Tests of the difference between two systems over the same queries, for all pairs at once.
 
-Every test is two-sided. What each assumes and how it is computed stands with its function; `TESTS` names them.
+Every test is two-sided. The docstring of each function has the formula of its test and what the test assumes. `TESTS`
+lists the tests by name.
 
 Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, TOIS 2012.
 Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
@@ -27,16 +28,16 @@ from calipers.stats.row_ranks import ranks_of_sorted, times_drawn
 from calipers.stats.score_arrays import matrix
 
 SEED = 42
-SAMPLES_AT_ONCE = 1_000_000  # sampled statistics that are kept in memory together
-TIED = 1e-9  # sampled statistics this close to the observed one, relatively, are equal to it
+SAMPLES_AT_ONCE = 1_000_000  # sampled statistics that are held in memory at once
+TIED = 1e-9  # a sampled statistic with at most this relative difference from the observed one is equal to it
 MOST_ENUMERATED = 2_000_000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a test is run."""
+    """Settings of a test."""
 
-    level: float = 0.95  # of the confidence interval
+    level: float = 0.95  # confidence level of the interval
     samples: Samples = 10_000
     seed: int = SEED
     rope: float = 0.0  # half the width of the region of practical equivalence
@@ -47,7 +48,7 @@ USUAL = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a test says of each pair: arrays in the order of the pairs."""
+    """Result of a test for each pair of systems, as arrays in the order of the pairs."""
 
     difference: Floats
     low: Floats
@@ -55,18 +56,18 @@ class Outcome:
     p: Floats
     effect: Floats
     n: Ints
-    more: Mapping[str, Floats] = field(default_factory=dict)  # what only this test says, by the names of its columns
+    more: Mapping[str, Floats] = field(default_factory=dict)  # columns that only this test has, by name
 
 
-Test = Callable[[ScoresLike, Ints, Ints, Settings], Outcome]  # of an array, or of Scores of one measure
+Test = Callable[[ScoresLike, Ints, Ints, Settings], Outcome]  # takes an array, or Scores of one measure
 
 
 def student(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """Student's paired t test.
+    """Perform Student's paired t test.
 
         t = mean(d) / (sd(d) / sqrt(n)),  n - 1 degrees of freedom
 
-    Assumes that the mean difference is normally distributed, which it nearly is from a few dozen queries on.
+    The test assumes that the mean difference is normally distributed. With a few dozen queries it nearly is.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> round(float(student(x, np.array([0]), np.array([1])).p[0]), 6)
@@ -76,12 +77,12 @@ def student(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
 
 
 def wilcoxon(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """Wilcoxon's signed-rank test: the sum of the ranks of |d| over the queries where a is better.
+    """Perform Wilcoxon's signed-rank test on the sum of the ranks of |d| over the queries where a is better.
 
     Differences are rounded before they are ranked (0.3 - 0.1 and 0.5 - 0.3 tie), and queries without a difference are
-    dropped. Exact for up to 50 differences that are left, with or without ties; for more by the normal approximation
-    with the correction for ties.
-    It tests the symmetry of the differences, not their mean; the interval is Student's.
+    dropped. The p value is exact for up to 50 remaining differences, with or without ties. For more differences it is
+    the normal approximation, corrected for ties. The test is about the symmetry of the differences, not about their
+    mean. The interval is Student's.
 
     Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1945.
 
@@ -93,13 +94,13 @@ def wilcoxon(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -
 
 
 def sign(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """The sign test: how many queries are better under a, as flips of a fair coin.
+    """Perform the sign test: is a better on more queries than a fair coin would make it?
 
         p = 2 Pr(X <= min(better, worse)), at most 1,  X ~ Binomial(better + worse, 1/2)
 
-    Queries without a difference, but for rounding, are dropped. It tests the median of the differences and assumes
-    nothing else; few queries allow few values of p, so that it keeps below alpha rather than at it. The interval is
-    Student's.
+    Queries without a difference (apart from rounding) are dropped. The test is about the median of the differences and
+    makes no other assumption. With few queries, p has few possible values, so that the type I error is below alpha. The
+    interval is Student's.
 
     Dixon & Mood, The statistical sign test, Journal of the American Statistical Association 1946.
 
@@ -111,11 +112,12 @@ def sign(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Ou
 
 
 def randomization(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """Fisher's randomisation test: if the systems are alike, the sign of each query's difference is a coin flip.
+    """Perform Fisher's randomisation test.
 
-        p = (b + 1) / (B + 1),  b = flips whose mean is at least as far from 0 as the observed one
+        p = (b + 1) / (B + 1),  b = flips with a mean at least as far from 0 as the observed mean
 
-    The same flips for every pair. With samples="all" each of the 2^n flips once, and p is their share.
+    If the systems are exchangeable, the sign of each query's difference is a coin flip. The same flips are used for
+    every pair. With samples="all", each of the 2^n flips is used once, and p is b / 2^n.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> float(randomization(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0])     # 4 of 16
@@ -125,14 +127,14 @@ def randomization(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USU
 
 
 def bootstrap(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """Sakai's paired bootstrap test, studentised.
+    """Perform Sakai's paired bootstrap test, studentised.
 
         z = x - y,  t = mean(z) / (sd(z) / sqrt(n)),  w = z - mean(z);  resample n of w:  t* = mean* / (sd* / sqrt(n))
         p = (b + 1) / (B + 1),  b = resamples with |t*| >= |t|
 
-    A resample of equal values has t* = 0 where they are 0 and an infinite one otherwise. The interval is the one that
-    this test leads to: it holds 0 exactly where p >= 1 - level; too few samples for this level give no interval. With
-    samples="all" each of the n^n resamples is used once, and p is their share.
+    A resample of equal values has t* = 0 if they are 0, and an infinite t* otherwise. The interval is the inversion of
+    the test: it contains 0 exactly if p >= 1 - level. If there are too few samples for the level, there is no interval.
+    With samples="all", each of the n^n resamples is used once, and p is b / n^n.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> float(bootstrap(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0]) * 256
@@ -142,14 +144,14 @@ def bootstrap(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) 
 
 
 def tukey(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
-    """Randomised two-way Tukey HSD: is the difference larger than the largest one among systems that are all alike?
+    """Perform the randomised two-way Tukey HSD test.
 
-        p = (b + 1) / (B + 1),  b = permutations of each query's scores over the systems in which the best mean
-            is at least as far above the worst one as these two are apart
+        p = (b + 1) / (B + 1),  b = permutations of each query's scores over the systems in which the difference of the
+            best and the worst mean is at least as large as the difference of these two systems
 
-    p is corrected for all pairs already, and the interval holds for all of them together. Queries that are undefined
-    for any system are left out of every pair. The effect is the difference in residual standard deviations of the
-    two-way analysis of variance.
+    The p value is already corrected for all pairs, and the interval holds for all pairs together. Queries that are
+    undefined for any system are left out of every pair. The effect is the difference in residual standard deviations of
+    the two-way analysis of variance.
 
     >>> x = np.array([[0.9, 0.8, 0.7, 0.9], [0.1, 0.2, 0.1, 0.3], [0.2, 0.1, 0.3, 0.2]])
     >>> (tukey(x, np.array([0, 0, 1]), np.array([1, 2, 2])).p < 0.05).tolist()
@@ -192,7 +194,7 @@ TESTS: dict[str, Test] = {
 }
 CORRECTED = frozenset({"tukey"})  # tests whose p values need no further correction
 DEFAULT_SAMPLES = {"randomization": 10_000, "bootstrap": 1_000, "tukey": 1_000}
-MOST_DRAWN = 5_000_000  # samples x queries that are drawn unless more samples are asked for
+MOST_DRAWN = 5_000_000  # largest default of samples x queries
 _OTHER_NAMES = {
     "student": "t", "ttest": "t", "randomisation": "randomization", "permutation": "randomization",
     "sakai": "bootstrap", "hsd": "tukey",
@@ -205,10 +207,10 @@ def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028 
 
 
 def samples_for(test: str, tests: int, queries: int, alpha: float) -> int:
-    """Return how many samples a test draws by default if p values are multiplied by a number of tests.
+    """Return how many samples a test draws by default if p values are multiplied by the number of tests.
 
-    At least 2 tests / alpha samples, so that a difference that one sample exceeds can be significant; fewer where
-    these would take long.
+    There are at least 2 tests / alpha samples, so that a difference that one sample exceeds can be significant, but at
+    most MOST_DRAWN / queries, to limit the time.
 
     >>> samples_for("randomization", 1, 50, 0.05), samples_for("randomization", 1711, 50, 0.05)
     (10000, 68440)
@@ -222,6 +224,7 @@ def samples_for(test: str, tests: int, queries: int, alpha: float) -> int:
 def blockwise(
     test: Callable[[Differences, Settings], Outcome], scores: ScoresLike, a: Ints, b: Ints, settings: Settings
 ) -> Outcome:
+    """Run a test on blocks of pairs, and join the results."""
     parts = [test(each, settings) for each in differences_of(scores, a, b)]
     names = ("difference", "low", "high", "p", "effect", "n")
     more = {name: np.concatenate([part.more[name] for part in parts]) for name in parts[0].more} if parts else {}
@@ -229,7 +232,7 @@ def blockwise(
 
 
 def outcome_of(differences: Differences, p: Floats, width: Floats) -> Outcome:
-    """Nothing can be said of pairs that share fewer than two queries."""
+    """Return the outcome from p values and half widths of intervals. Pairs with fewer than two queries get NaN."""
     mean, enough = differences.mean, differences.n > 1
     return Outcome(
         difference=mean,
@@ -242,6 +245,7 @@ def outcome_of(differences: Differences, p: Floats, width: Floats) -> Outcome:
 
 
 def students_width(differences: Differences, level: float) -> Floats:
+    """Return half the width of Student's interval of each mean difference."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(np.maximum(differences.n - 1, 1), (1 + level) / 2) * differences.error)
@@ -280,7 +284,7 @@ def _randomization(differences: Differences, settings: Settings) -> Outcome:
 
 
 def _flips(queries: int, settings: Settings, at_once: int) -> Iterator[Floats]:
-    """Rows of +1 and -1, a few at a time. A query that a pair does not share has difference 0 under either sign."""
+    """Yield rows of +1 and -1, a few at a time. A query that a pair lacks has the difference 0 under either sign."""
     if settings.samples == "all":
         if 2**queries > MOST_ENUMERATED:
             raise CalipersError(f"2^{queries} flips are too many to enumerate; give a number of samples")
@@ -291,7 +295,7 @@ def _flips(queries: int, settings: Settings, at_once: int) -> Iterator[Floats]:
         return
     random = np.random.default_rng(settings.seed)
     at_once = max(1, min(at_once, 4 * SAMPLES_AT_ONCE // max(queries, 1)))
-    # Whole words are drawn, so that the flips do not depend on how many rows fit into memory.
+    # 64-bit integers are drawn, so that the flips do not depend on how many rows fit into memory.
     for start in range(0, settings.samples, at_once):
         rows = min(at_once, settings.samples - start)
         yield (2 * random.integers(0, 2, (rows, queries), dtype=np.int64) - 1).astype(np.float64)
@@ -316,7 +320,7 @@ def _bootstrap(differences: Differences, settings: Settings) -> Outcome:
 
 
 def pairs_by_queries(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
-    """Yield the pairs that share the same queries, and these queries. Mostly all pairs share all of them."""
+    """Yield the pairs that share the same queries, together with these queries. Usually all pairs share all queries."""
     if differences.shared.all():
         yield np.arange(len(differences.n)), np.arange(differences.shared.shape[1])
         return
@@ -341,10 +345,10 @@ def resamples_of(n: int, settings: Settings) -> tuple[Floats, Floats | None]:
 
 
 def _squared_students(counts: Floats, centred: Floats) -> Floats:
-    """t*^2 of each resample and pair."""
+    """Return t*^2 for each resample and pair."""
     n = centred.shape[1]
     scale = np.abs(centred).max(axis=1, initial=0.0)
-    scaled = centred / np.where(scale > 0, scale, 1.0)[:, None]  # so that rounding is of one size for all pairs
+    scaled = centred / np.where(scale > 0, scale, 1.0)[:, None]  # makes rounding errors equally large for all pairs
     scaled[np.abs(scaled) < 1e-12] = 0.0
     total = counts @ scaled.T
     squares = counts @ np.square(scaled).T
@@ -365,7 +369,7 @@ def achieved(squared: Floats, weight: Floats | None, observed: Floats, alpha: fl
     if weight is None:
         samples = len(squared)
         p = (np.count_nonzero(reached, axis=0) + 1) / (samples + 1)
-        least = math.ceil(alpha * (samples + 1) - 1e-9) - 1  # so many resamples beyond |t| make p at least alpha
+        least = math.ceil(alpha * (samples + 1) - 1e-9) - 1  # with this many resamples beyond |t|, p is at least alpha
         if least < 1:
             return p, np.full(len(p), np.nan)
         place = samples - least
@@ -378,7 +382,7 @@ def achieved(squared: Floats, weight: Floats | None, observed: Floats, alpha: fl
 
 
 def _largest_ranges(scores: Floats, samples: int, seed: int) -> Floats:
-    """The range of the systems' means, in samples where each query's scores are dealt out to the systems anew."""
+    """Return the range of the systems' means in each sample. A sample permutes the scores of each query."""
     random = np.random.default_rng(seed)
     systems, queries = scores.shape
     at_once = max(1, SAMPLES_AT_ONCE // scores.size)
@@ -394,13 +398,13 @@ def _largest_ranges(scores: Floats, samples: int, seed: int) -> Floats:
 
 # -- signed ranks ------------------------------------------------------------------------------------
 
-EXACT_UP_TO = 50  # differences
+EXACT_UP_TO = 50  # number of differences up to which Wilcoxon's p value is exact
 
 
 def signed_ranks(differences: Differences) -> tuple[Floats, Floats, Floats]:
-    """Return the ranks of the rounded absolute differences of each pair, ascending; how many share each; their signs.
+    """Return the ascending ranks of the rounded absolute differences of each pair, the sizes of ties, and the signs.
 
-    Zeros and queries that a pair does not share come last, and have the sign 0.
+    Zeros and queries that a pair lacks come last and have the sign 0.
     """
     value = differences.rounded
     size = np.where(value == 0, np.inf, np.abs(value))
@@ -446,7 +450,7 @@ def _signed_rank_tails(ranks: Floats, observed: Floats) -> Floats:
 
 
 def _subsets_by_sum(values: Ints) -> Ints:
-    """Return the number of subsets of some whole numbers that have each sum; up to 62 numbers, so that it is exact.
+    """Return how many subsets of some whole numbers have each sum. The counts are exact for up to 62 numbers.
 
     >>> _subsets_by_sum(np.array([1, 2, 3])).tolist()
     [1, 1, 1, 2, 1, 1, 1]

@@ -12,7 +12,7 @@ from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.comparison import LETTERS, Comparison, baseline_names, compare
 
-MOST = 26  # systems that have a letter each
+MOST = 26  # largest number of systems that get letters
 NAMES = {
     "t": "paired t test", "wilcoxon": "Wilcoxon's test", "sign": "sign test", "randomization": "randomisation test",
 }  # fmt: skip
@@ -30,13 +30,14 @@ def mark_significance(
 ) -> Table:
     """Return the means of the systems as a paper prints them.
 
-    With a baseline, † and ‡ say that a system is significantly better or worse than the baseline. `stars` are for
-    terminals: * says that a system differs significantly from the baseline, and the means say in which direction. With
+    With a baseline, † and ‡ mark systems that are significantly better or worse than the baseline. With `stars` (for
+    terminals), * marks systems that differ significantly from the baseline, and the means show the direction. With
     several baselines, each mark is followed by the number of its baseline, and a note lists the numbers. The correction
-    is for all pairs of a system and a baseline together. Without a baseline, systems have letters, and the letters
-    beside a mean are those of the systems that it is significantly better than; with more than 26 systems a note says
-    that there are no letters. The best mean of each measure is in bold, and with `second_best` the second best is
-    underlined.
+    is for all pairs of a system and a baseline together.
+
+    Without a baseline, each system has a letter. The letters after a mean are those of the systems that it is
+    significantly better than. More than 26 systems get no letters, and a note says so. The best mean of each measure is
+    in bold, and with `second_best` the second best is underlined.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -81,9 +82,10 @@ def mark_significance(
 
 
 def means_with_p(scores: ScoresLike, *, baseline: str | Sequence[str], test: str = "t") -> Table:
-    """Return the means, and beside each mean the p value of its difference from the baseline's mean: for programs.
+    """Return the means and, after each mean, the p value of its difference from the baseline's mean.
 
-    The p values are adjusted by Holm's method. With several baselines there is one column of p values for each.
+    The p values are adjusted by Holm's method. With several baselines there is one column of p values per baseline.
+    The table is meant for programs.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -126,7 +128,7 @@ def _against(found: Comparison, baselines: Sequence[str], stars: bool) -> dict[t
 def _tested(found: Comparison, baselines: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
     """Yield each pair with its system, its baseline and the sign of their difference.
 
-    A pair of two baselines was tested once, and appears twice: each of them is the other's baseline.
+    A pair of two baselines was tested once and appears twice, because each of the two is a baseline of the other.
     """
     places = _places(found, baselines)
     for pair, (a, b) in enumerate(zip(found.a.tolist(), found.b.tolist(), strict=True)):

@@ -1,4 +1,4 @@
-"""Standardised scores: how far a score lies above the mean of reference systems on the same query.
+"""Standardised scores: the distance of a score from the mean of reference systems on the same query.
 
     z = (score - mean) / sd        over the reference systems, for each query and measure
     standardised = Phi(z)          the share of a normal distribution below z: from 0 to 1
@@ -28,8 +28,8 @@ def standardise(scores: Scores, reference: Scores | None = None, *, z: bool = Fa
     reference: scores of the reference systems under the same measures; without it, the systems themselves.
     z: leave out the normal distribution and return (score - mean) / sd.
 
-    Measures are named S(AP), or Z(AP) with z. A query on which all reference systems score the same is skipped, and so
-    is one that the reference lacks.
+    Measures are named S(AP), or Z(AP) with z. A query is skipped if all reference systems have the same score, or if
+    the reference lacks it.
 
     >>> from calipers import as_scores
     >>> scores = as_scores([[0.2], [0.4], [0.6]], ["a", "b", "c"], ["q"], "DCG")

@@ -1,11 +1,11 @@
-"""Tests of mean differences in which queries have weights, such as how often users asked them.
+"""Tests of mean differences in which queries have weights, for example the number of times they were searched.
 
 With weights w, differences d over n queries and W = sum(w), the mean and its standard error are
 
     m = sum(w d) / W,   e^2 = n / (n - 1) * sum(w^2 (d - m)^2) / W^2
 
-the ratio estimator and its linearised variance (Cochran, Sampling Techniques, 1977, chapter 6). Equal weights give the
-plain mean and its standard error. Queries are resampled together with their weights.
+which is the ratio estimator and its linearised variance (Cochran, Sampling Techniques, 1977, chapter 6). Equal weights
+give the plain mean and its standard error. Queries are resampled together with their weights.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from calipers.stats.significance import (
 
 
 def weighted_bootstrap(values: Floats, a: Ints, b: Ints, settings: Settings = USUAL, *, weights: Floats) -> Outcome:
-    """Sakai's paired bootstrap test for the weighted mean difference, studentised.
+    """Perform Sakai's paired bootstrap test for the weighted mean difference, studentised.
 
         t = m / e;  resample n of the pairs (d - m, w):  t* = m* / e*;  p = (b + 1) / (B + 1),  b: |t*| >= |t|
 
@@ -88,7 +88,7 @@ def _squared_students(counts: Floats, centred: Floats, weights: Floats) -> Float
 
 
 def weighted_randomization(values: Floats, a: Ints, b: Ints, settings: Settings = USUAL, *, weights: Floats) -> Outcome:
-    """Fisher's randomisation test for the weighted mean difference: the signs of the terms w d are coin flips.
+    """Perform Fisher's randomisation test for the weighted mean difference, with random signs of the terms w d.
 
     The interval is that of the bootstrap.
     """
