@@ -163,7 +163,9 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
 
 TABLES = {
     "TestName": "calipers.stats.significance:TESTS",
+    "ComparisonTest": "calipers.stats.comparison:TESTS",
     "Correction": "calipers.stats.correction:CORRECTIONS",
+    "RankCorrelation": "calipers.stats.correlation:CORRELATIONS",
     "EffectSize": "calipers.stats.effect_sizes:EFFECTS",
     "Design": "calipers.planning.sample_size:ALL_DESIGNS",
     "FusionMethod": "calipers.fusion.methods:METHODS",

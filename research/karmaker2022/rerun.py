@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
 from calipers import CalipersError, Experiment
+from calipers.choices import TestName
 from calipers.lists import Floats
 from calipers.metaevaluation import MetaEvaluation, conflicts, swap_rate
 from calipers.stats import kendall_b
@@ -123,7 +124,7 @@ class LetorStudy:
             experiment = Experiment(_file(folder, "judgments"), runs, measures, warn=False, empty=EMPTY)
             self._made[key] = experiment.metaeval(
                 sets=_SETS[:3] if across else _SETS,
-                test=self.test,
+                test=cast("TestName", self.test),
                 set_size=size,
                 absolute=self.query_sets == "absolute",
             )

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from calipers.choices import PadDenominator
 from calipers.lists import Floats
 from calipers.metaevaluation import percentage_absolute_difference, swap_rate
 from calipers.stats import kendall_b
@@ -215,7 +216,9 @@ def _pad_of_printed(cell: str, figure: str, measure: str, collection: str, readi
     if reading != PAD_BEST:
         scores = scores_of(measure, collection, mended=reading["slips"] == "mended")
         columns = [scores.mean(axis=1)] if reading["scores"] == PAD_BEST["scores"] else list(scores.T)
-        found = [percentage_absolute_difference(each, reading["denominator"]) for each in columns]
+        found = [
+            percentage_absolute_difference(each, cast("PadDenominator", reading["denominator"])) for each in columns
+        ]
         return judged(cell, figure, float(np.mean(found)))
     averages = averages_of(measure, collection)
     value = percentage_absolute_difference(averages)

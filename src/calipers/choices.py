@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "ComparisonTest",
     "Correction",
     "Design",
     "DeviationOfRandom",
@@ -14,7 +15,9 @@ __all__ = [
     "FusionMethod",
     "IdealRanking",
     "IntervalMethod",
+    "PadDenominator",
     "Precision",
+    "RankCorrelation",
     "ScoreScaling",
     "TableFormat",
     "TestName",
@@ -27,9 +30,14 @@ Precision = Literal["double", "single"]  # in which document scores are compared
 Unmatched = Literal["error", "warn"]  # what to do about a run without judged documents
 
 TestName = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"]
+ComparisonTest = Literal[TestName, "dunnett", "bayes"]  # `compare` has two tests more than other functions
 Correction = Literal["none", "bonferroni", "holm", "bh"]
 EffectSize = Literal["d", "cliff", "rank-biserial"]
 IntervalMethod = Literal["auto", "t", "logit", "bca"]
+RankCorrelation = Literal[
+    "tau-a", "tau-b", "gamma", "tau_AP", "tau_AP-reversed", "tau_AP-symmetric", "spearman", "weighted-tau",
+]  # fmt: skip
+PadDenominator = Literal["absolute", "literal"]  # denominator of the percentage absolute difference
 Design = Literal["t", "anova", "anova2", "randomization", "bootstrap"]
 
 DeviationOfRandom = Literal["exact", "sampled"]  # standard deviation of a random ranking's score

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.checks import Samples
+from calipers.choices import ComparisonTest, Correction, EffectSize
 from calipers.cli.inputs import Inputs
 from calipers.cli.option_groups import Decorator, LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
@@ -45,14 +46,14 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 class ComparisonMethod:
     """How systems are compared, as the library's `compare` takes it."""
 
-    test: str
-    correction: str
+    test: ComparisonTest
+    correction: Correction
     baseline: tuple[str, ...]
     alpha: float
     level: float | None
     samples: Samples | None
     seed: int = 42
-    effect: str
+    effect: EffectSize
     equivalence: float | None
     rope: float | None
     query_groups: str | None

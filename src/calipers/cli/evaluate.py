@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.choices import ComparisonTest, IntervalMethod
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.history import history_option, remember
 from calipers.cli.inputs import Inputs, inputs
@@ -31,9 +32,9 @@ class ScoreTables:
 
     per_query: bool
     interval: float | None
-    interval_by: str
+    interval_by: IntervalMethod
     baseline: tuple[str, ...]
-    test: str | None
+    test: ComparisonTest | None
     plot: str | None
     query_groups: str | None
     query_weights: str | None
@@ -154,7 +155,7 @@ def command(
     draw(shown.plot, lambda charts: charts.stacked(*(charts.means(scores, name) for name in scores.measures)))
 
 
-def _marked(scores: Scores, baselines: Sequence[str], test: str, format: str) -> Table:
+def _marked(scores: Scores, baselines: Sequence[str], test: ComparisonTest, format: str) -> Table:
     """Return means with marks for people, or with p values for other programs."""
     from calipers.stats.significance_marks import mark_significance, means_with_p
 

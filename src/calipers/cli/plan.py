@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.checks import Pairs
+from calipers.choices import Design as DesignName
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
@@ -56,7 +57,7 @@ class Design:
     alpha: float
     pairs: Pairs
     queries: int | None
-    design: str
+    design: DesignName
     over: int | None
     upper: float | None
     samples: int | None

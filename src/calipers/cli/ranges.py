@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.choices import Correction, TestName
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
@@ -72,8 +73,8 @@ class ListOptions:
 class SignificanceTest:
     """Which differences are significant."""
 
-    test: str
-    correction: str
+    test: TestName
+    correction: Correction
     alpha: float
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calipers.checks import check_level, check_whole
+from calipers.choices import Correction, TestName
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run, remembered
 from calipers.collection.sources import JudgmentsLike
@@ -45,8 +46,8 @@ def judges(
     *,
     map: Map | None = None,
     combine: str | Iterable[str] = (),
-    test: str = "t",
-    correction: str | None = "holm",
+    test: TestName = "t",
+    correction: Correction | None = "holm",
     alpha: float = 0.05,
     samples: Samples | None = None,
     seed: int = SEED,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 
+from calipers.choices import PadDenominator
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.score_files import ScoresLike
 from calipers.stats.differences import all_pairs
 from calipers.stats.score_arrays import one_each, paired_values
 
-DENOMINATORS = ("absolute", "literal")
+DENOMINATORS = get_args(PadDenominator)
 
 
-def percentage_absolute_difference(scores: ScoresLike, denominator: str = "absolute") -> float:
+def percentage_absolute_difference(scores: ScoresLike, denominator: PadDenominator = "absolute") -> float:
     """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score per system.
 
     Of Scores of one measure these are the means.

@@ -17,6 +17,7 @@ from typing import Any, Never
 import numpy as np
 
 from calipers.checks import check_alpha, check_choice, check_seed, check_type
+from calipers.choices import Correction, PadDenominator, RankCorrelation, TestName
 from calipers.collection.runs import remembered
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import Evaluation
@@ -62,13 +63,13 @@ TABLES = {
 class MetaEvaluationOptions:
     """The options of `metaeval`, apart from the sets of queries."""
 
-    test: str = "t"
-    correction: str | None = None
+    test: TestName = "t"
+    correction: Correction | None = None
     alpha: float = 0.05
     samples: Samples | None = None
     seed: int = SEED
-    correlation: str = "tau-b"
-    pad: str = "absolute"  # the denominator of PAD
+    correlation: RankCorrelation = "tau-b"
+    pad: PadDenominator = "absolute"  # the denominator of PAD
     set_size: float = 0.25  # of the uninformative and ideal sets: a number or a share of the queries
     absolute: bool = False  # leave out the sign of the difference when choosing these sets
     population: str = DEFAULT_POPULATION  # documents that random rankings shuffle, when choosing these sets
@@ -427,13 +428,13 @@ def metaeval(
     evaluation: Evaluation | ScoresLike,
     *others: Never,
     sets: str | Iterable[str] | Mapping[str, Sequence[str]] = "all",
-    test: str = "t",
-    correction: str | None = None,
+    test: TestName = "t",
+    correction: Correction | None = None,
     alpha: float = 0.05,
     samples: Samples | None = None,
     seed: int = SEED,
-    correlation: str = "tau-b",
-    pad: str = "absolute",
+    correlation: RankCorrelation = "tau-b",
+    pad: PadDenominator = "absolute",
     set_size: float = 0.25,
     absolute: bool = False,
     population: str = DEFAULT_POPULATION,

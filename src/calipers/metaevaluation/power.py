@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.choices import Correction, TestName
 from calipers.lists import Floats
 from calipers.metaevaluation.families import Family, at_same_cutoffs, families, place_in
 from calipers.results.score_files import ScoresLike, as_scores
@@ -59,10 +60,10 @@ class DiscriminativePower(ShownAsTable):
 
 def discriminative_power(
     scores: ScoresLike,
-    test: str = "t",
+    test: TestName = "t",
     alpha: float = 0.05,
     *,
-    correction: str | None = None,
+    correction: Correction | None = None,
     samples: Samples | None = None,
     seed: int = SEED,
 ) -> DiscriminativePower:

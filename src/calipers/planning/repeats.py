@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from calipers.checks import check_alpha, check_level, check_type
+from calipers.choices import Correction
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
@@ -223,7 +224,7 @@ def repeated_runs(
     scores: ScoresLike,
     *,
     repeats: str | Groups,
-    correction: str | None = "holm",
+    correction: Correction | None = "holm",
     baseline: str | None = None,
     alpha: float = 0.05,
     level: float | None = None,

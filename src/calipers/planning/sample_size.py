@@ -19,6 +19,7 @@ from calipers.checks import (
     check_seed,
     check_whole,
 )
+from calipers.choices import Design
 from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
@@ -172,7 +173,7 @@ def plan(
     alpha: float = 0.05,
     pairs: Pairs = 1,
     queries: int | None = None,
-    design: str = "t",
+    design: Design = "t",
     upper: float | None = None,
     over: int | None = None,
     samples: int | None = None,

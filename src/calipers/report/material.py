@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.choices import Correction, TestName
 from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run, unwrapped
 from calipers.collection.texts import read_texts
@@ -51,8 +52,8 @@ class ReportOptions(Record):
     """The choices for a report."""
 
     title: str = ""
-    test: str = "t"
-    correction: str = "holm"
+    test: TestName = "t"
+    correction: Correction = "holm"
     alpha: float = 0.05
     samples: Any = None
     seed: int = SEED

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
 from calipers.checks import Samples
+from calipers.choices import Correction, TestName
 from calipers.collection.query_facts import QueryGroups
 from calipers.errors import CalipersError, warn_user
 from calipers.extras import load
@@ -95,8 +96,8 @@ def write_report(
     prior: Prior | None = None,
     history: str | Path | None = None,
     judges: JudgesLike | None = None,
-    test: str = "t",
-    correction: str | None = "holm",
+    test: TestName = "t",
+    correction: Correction | None = "holm",
     alpha: float = 0.05,
     samples: Samples | None = None,
     seed: int = SEED,

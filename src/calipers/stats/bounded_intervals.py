@@ -69,7 +69,7 @@ def mean_intervals(
     scores: ScoresLike,
     *,
     level: float = 0.95,
-    method: str = "auto",
+    method: IntervalMethod = "auto",
     query_weights: QueryWeights | None = None,
     samples: int = SAMPLES,
     seed: int = SEED,
@@ -94,23 +94,23 @@ def mean_intervals(
     """
     scores = as_scores(scores)
     level, seed, samples = check_level(level), check_seed(seed), check_whole("samples", samples)
-    method = check_choice("interval", method, METHODS)
+    used = check_choice("interval", method, METHODS)
     in_order = order_of(scores.queries)  # samples are drawn from the queries in the order of their names
     if query_weights is not None:
-        if method != "auto":
-            raise CalipersError(f"the interval '{method}' treats all queries alike and takes no weights; use auto")
-        method = "weighted bootstrap"
+        if used != "auto":
+            raise CalipersError(f"the interval '{used}' treats all queries alike and takes no weights; use auto")
+        used = "weighted bootstrap"
         weights = scores.weights(query_weights)[in_order]
         settings = Settings(level, samples, seed)
         ends = np.array([_weighted(values[:, in_order], weights, settings) for values in scores.values])
     else:
         ends = np.array([
             _bca(values[:, in_order], level, samples, seed)
-            if method == "bca"
-            else _students(values, level, method, range_of_scores(scores, m))
+            if used == "bca"
+            else _students(values, level, used, range_of_scores(scores, m))
             for m, values in enumerate(scores.values)
         ])  # fmt: skip
-    about = {**scores.metadata, "interval": method}
+    about = {**scores.metadata, "interval": used}
     rows = [tuple((s, *ends[:, end, i].tolist()) for i, s in enumerate(scores.systems)) for end in (0, 1)]
     notes = _constant(scores)
     low, high = (Table(("system", *scores.measures), each, about, notes=notes) for each in rows)

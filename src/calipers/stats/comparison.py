@@ -11,6 +11,7 @@ from typing import Any, Never
 import numpy as np
 
 from calipers.checks import Samples, check_alpha, check_level, check_number, check_samples, check_seed, check_type
+from calipers.choices import ComparisonTest, Correction, EffectSize
 from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.lists import Floats, Ints
@@ -53,13 +54,13 @@ def compare(
     scores: ScoresLike,
     *others: Never,
     baseline: str | Sequence[str] | None = None,
-    test: str = "t",
-    correction: str | None = "holm",
+    test: ComparisonTest = "t",
+    correction: Correction | None = "holm",
     alpha: float = 0.05,
     level: float | None = None,
     samples: Samples | None = None,
     seed: int = SEED,
-    effect: str = "d",
+    effect: EffectSize = "d",
     equivalence: float | None = None,
     rope: float | None = None,
     query_groups: QueryGroups | None = None,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.checks import check_choice, lower_case
+from calipers.choices import RankCorrelation
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.score_files import ScoresLike
@@ -171,7 +172,7 @@ CORRELATIONS: dict[str, Callable[[ScoresLike, ScoresLike], float]] = {
 _OTHER_NAMES = {"tau": "tau-b", "kendall": "tau-b", "rho": "spearman", "tau-ap": "tau_AP"}
 
 
-def rank_correlation(x: ScoresLike, y: ScoresLike, kind: str = "tau-b") -> float:
+def rank_correlation(x: ScoresLike, y: ScoresLike, kind: RankCorrelation = "tau-b") -> float:
     """Return the rank correlation of two arrays with one value per system, or of two Scores of one measure each.
 
     kind: tau-a, tau-b, gamma, tau_AP (y against the truth x), tau_AP-reversed, tau_AP-symmetric, spearman or

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from calipers.choices import ComparisonTest, Correction
 from calipers.errors import CalipersError
 from calipers.plurals import counted
 from calipers.results.score_files import ScoresLike, as_scores
@@ -22,8 +23,8 @@ def mark_significance(
     scores: ScoresLike,
     *,
     baseline: str | Sequence[str] | None = None,
-    test: str = "t",
-    correction: str | None = "holm",
+    test: ComparisonTest = "t",
+    correction: Correction | None = "holm",
     alpha: float = 0.05,
     stars: bool = False,
     second_best: bool = False,
@@ -81,7 +82,7 @@ def mark_significance(
     )
 
 
-def means_with_p(scores: ScoresLike, *, baseline: str | Sequence[str], test: str = "t") -> Table:
+def means_with_p(scores: ScoresLike, *, baseline: str | Sequence[str], test: ComparisonTest = "t") -> Table:
     """Return the means and, after each mean, the p value of its difference from the baseline's mean.
 
     The p values are adjusted by Holm's method. With several baselines there is one column of p values per baseline.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.choices import ComparisonTest, Correction
 from calipers.collection.read_ahead import in_order
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
@@ -141,7 +142,7 @@ def verdicts(decided: NDArray[np.bool_]) -> list[str]:
 
 
 def could_turn(
-    pairs: PairRanges, scores: Scores, test: str = "t", correction: str = "holm", alpha: float = 0.05
+    pairs: PairRanges, scores: Scores, test: ComparisonTest = "t", correction: Correction = "holm", alpha: float = 0.05
 ) -> tuple[int, int]:
     """Return the number of pairs that differ significantly with unjudged documents as 0, and the number of open ones
     among them.

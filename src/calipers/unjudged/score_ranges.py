@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.checks import check_seed, check_whole
+from calipers.choices import ComparisonTest, Correction
 from calipers.collection.mismatch import notes_on_matching
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.evaluation.evaluation import Evaluation
@@ -258,7 +259,11 @@ class Ranges(Result):
         return {}
 
     def significant(
-        self, measure: str | None = None, test: str = "t", correction: str = "holm", alpha: float = 0.05
+        self,
+        measure: str | None = None,
+        test: ComparisonTest = "t",
+        correction: Correction = "holm",
+        alpha: float = 0.05,
     ) -> tuple[int, int]:
         """Return the number of significant pairs with unjudged documents as 0, and the number of open ones among them.
 
