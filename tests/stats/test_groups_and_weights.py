@@ -56,7 +56,7 @@ def test_weights_are_numbers_above_0(tmp_path: Path) -> None:
     file.write_text("q1 3\nq2 0\n")
     with pytest.raises(CalipersError, match="weight '0' is not a number above 0"):
         read_query_weights(file)
-    with pytest.raises(CalipersError, match="every query needs a weight, and there is none for b"):
+    with pytest.raises(CalipersError, match="every query needs a weight: the weight of b is missing"):
         cal.as_scores([[0.1, 0.2]], queries=["a", "b"]).mean({"a": 2})
 
 

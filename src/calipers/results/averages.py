@@ -1,8 +1,8 @@
-"""Sums and means that are correctly rounded, so that they do not depend on who adds, in which order, or on what else.
+"""Correctly rounded sums and means, which do not depend on the order of the terms.
 
-The exact sum of doubles is held as a few doubles without overlap; what is left after each is found by `math.fsum`,
-which rounds correctly (Shewchuk, Adaptive precision floating-point arithmetic and fast robust geometric predicates,
-Discrete & Computational Geometry 1997).
+The exact sum of doubles is represented by a few doubles without overlap. `math.fsum`, which rounds correctly, computes
+the remainder after each of them (Shewchuk, Adaptive precision floating-point arithmetic and fast robust geometric
+predicates, Discrete & Computational Geometry 1997).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from calipers.lists import Floats
 
 
 def expansion(values: Sequence[float]) -> list[float]:
-    """A few numbers with exactly the same sum.
+    """Return a few numbers with exactly the same sum as the values.
 
     >>> expansion([0.1] * 10)
     [1.0, 5.551115123125783e-17]
@@ -31,12 +31,14 @@ def expansion(values: Sequence[float]) -> list[float]:
 
 
 def total(values: Sequence[float]) -> float:
-    """The sum, rounded once."""
+    """Return the sum, rounded once."""
     return _divided(values, 1)
 
 
 def mean(values: Sequence[float], count: int | None = None) -> float:
-    """The mean, rounded once; `count`: of how many, where the values are their `expansion`. NaN of nothing.
+    """Return the mean, rounded once, or NaN if there are no values.
+
+    count: the number of original values, if `values` is their `expansion`.
 
     >>> mean([0.1, 0.2, 0.3]), sum([0.1, 0.2, 0.3]) / 3
     (0.2, 0.20000000000000004)
@@ -46,7 +48,7 @@ def mean(values: Sequence[float], count: int | None = None) -> float:
 
 
 def known_mean(values: Floats, axis: int) -> Floats:
-    """Return the mean along an axis of the values that are not NaN. NaN where all are.
+    """Return the mean of the values that are not NaN along an axis. The mean is NaN if all values are.
 
     >>> known_mean(np.array([[1.0, np.nan], [2.0, np.nan]]), axis=0)
     array([1.5, nan])
@@ -62,5 +64,5 @@ def _divided(values: Sequence[float], count: int) -> float:
         ratios = [part.as_integer_ratio() for part in expansion(values)]
         below = max((denominator for _, denominator in ratios), default=1)  # all are powers of two
         return sum(above * (below // denominator) for above, denominator in ratios) / (below * count)
-    except (OverflowError, ValueError):  # an infinite value, or a sum that no double holds
+    except (OverflowError, ValueError):  # an infinite value, or a sum that is too large for a double
         return sum(value / count for value in values)

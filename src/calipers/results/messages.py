@@ -1,4 +1,4 @@
-"""Sentences about scores and the runs behind them: said by commands and by the library, in the same words."""
+"""Sentences about scores and runs. Commands and the library use the same sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.results.scores import Coverage
 
 
-NAMED = 3  # queries that a note names
+NAMED = 3  # number of queries named in a note
 TIES_AVERAGED = "averaged over all orders, where trec_eval orders by document id"
 
 
@@ -27,14 +27,14 @@ class RunSummary(NamedTuple):
     """Facts about one run that notes mention."""
 
     name: str
-    renamed: bool  # goes by its path, as an earlier run has its name
+    renamed: bool  # named by its path, because an earlier run has the same name
     unjudged_queries: int
     missing_queries: int
     tied_lists: int
     unjudged_share: float  # of the documents in the top 10
     infinite: bool = False  # a score is infinite in single precision
-    unjudged: tuple[str, ...] = ()  # names of some queries without judgments, where they are known
-    missing: tuple[str, ...] = ()  # names of some judged queries that it lacks
+    unjudged: tuple[str, ...] = ()  # names of some queries without judgments, if they are known
+    missing: tuple[str, ...] = ()  # names of some judged queries that the run lacks
 
 
 def seen_in(
@@ -61,16 +61,16 @@ def seen_in(
 
 
 def missing_names(coverage: Coverage, queries: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the names of some judged queries that each run lacks, in the order of names."""
+    """Return the names of some judged queries that each run lacks, in alphabetical order."""
     return [tuple(sorted(queries[q] for q in row.nonzero()[0])[:NAMED]) for row in coverage.missing]
 
 
 def notes_about(
     seen: Sequence[RunSummary], ties: str, measure: str | None = None, gains: Sequence[float] = ()
 ) -> Iterator[str]:
-    """Each note once, counted over all systems.
+    """Yield the notes about all runs, each note once.
 
-    measure, gains: how much judging could raise the mean of each run under one of the measures.
+    measure, gains: a measure, and how much judging could raise the mean of each run under it.
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
@@ -109,7 +109,7 @@ def notes_about(
                 f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant"
             )
     if measure is not None and max(gains, default=0.0) >= 0.0005:  # less would be shown as 0
-        rounded = [round(each, 9) for each in gains]  # in whatever order sums were added up
+        rounded = [round(each, 9) for each in gains]  # so that the order of additions does not matter
         most = max(rounded)
         name = seen[rounded.index(most)].name
         mean = sum(gains) / total
@@ -121,12 +121,13 @@ def notes_about(
 
 
 def _such_as(queries: Iterable[Sequence[str]]) -> str:
-    """Name the first queries of several runs, each once."""
+    """Return the end of a note that names the first queries of several runs, each once."""
     named = [*dict.fromkeys(chain.from_iterable(queries))][:NAMED]
     return f", such as {', '.join(repr(name) for name in named)}" if named else ""
 
 
 def some(names: Sequence[str]) -> str:
+    """Return the first three names, and the number of further names."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -136,7 +137,7 @@ POLICIES = {"NO_RELEVANT": "empty", "NOTHING_FOUND": "missing", "MISSING": "miss
 def remarks_about(scores: Scores) -> Iterator[str]:
     """Yield sentences about conventions, undefined queries and inexact scores.
 
-    Scores that did not come from runs have none.
+    Scores that were not computed from runs get no sentences.
     """
     if not scores.definitions:
         return
@@ -161,7 +162,7 @@ def remarks_about(scores: Scores) -> Iterator[str]:
 
 
 def _about_random(scores: Scores) -> Iterator[str]:
-    """Yield sentences about random rankings: what they shuffle, and why a score may be below the worst."""
+    """Yield sentences about random rankings: the documents that they shuffle, and scores below the worst ranking."""
     populations: dict[str, list[str]] = {}
     for name, definition in zip(scores.measures, scores.definitions, strict=True):
         if "population" in definition.parameters:
@@ -194,10 +195,10 @@ def _of_judged_documents_only(scores: Scores) -> list[str]:
 
 
 def counted_as(said: Mapping[str, Any], policy: str, reason: Reason, plain: bool) -> str:
-    """Return what such queries count: as was given, or as the convention says."""
+    """Return how queries that are undefined for this reason count, by the given policy or by the convention."""
     given = said["empty_plain"] if said[policy] is None and policy == "empty" and plain else said[policy]
     if isinstance(given, int | float):
         return f"counted as {given:g}"
     if given is None and reason == Reason.DEGENERATE:
-        return "counted as 0 where the list reaches the score of all rankings"
+        return "counted as 0 if the list reaches the score of all rankings"
     return "counted as 0" if given is None and plain else "skipped"

@@ -41,7 +41,7 @@ class ScoresByGroup(Mapping[str, "Scores"]):
         chosen = {group: [query for query in queries if query in known] for group, queries in wanted.items()}
         self._scores = {group: scores.of_queries(queries) for group, queries in chosen.items() if queries}
         if not self._scores:
-            raise CalipersError("no query of the scores belongs to a group: do both files write queries alike?")
+            raise CalipersError("no query of the scores belongs to a group: do both files use the same query ids?")
         grouped = {query for queries in chosen.values() for query in queries}
         lacking = len(scores.queries) - len(grouped)
         empty = [group for group, queries in chosen.items() if not queries]
@@ -68,7 +68,7 @@ class ScoresByGroup(Mapping[str, "Scores"]):
         return self.stacked(lambda scores: scores.mean(query_weights))
 
     def stacked(self, table_of: Callable[[Scores], Table]) -> Table:
-        """Return one table of a table for all queries and for each group. Its first columns are group and queries."""
+        """Return the tables of all queries and of each group below each other, with the columns group and queries."""
         tables: dict[tuple[Cell, ...], Table] = {
             (group, len(scores.queries)): table_of(scores) for group, scores in {ALL: self.all, **self}.items()
         }
@@ -76,7 +76,7 @@ class ScoresByGroup(Mapping[str, "Scores"]):
 
 
 def stacked(names: tuple[str, ...], tables: Mapping[tuple[Cell, ...], Table]) -> Table:
-    """Return tables below each other, each row with the key of its table in front.
+    """Return the tables below each other. The first cells of each row are the key of its table.
 
     >>> parts = {("long",): Table(("system", "AP"), (("a", 0.5),)), ("short",): Table(("system", "AP"), (("a", 0.3),))}
     >>> print(stacked(("group",), parts).to_csv(), end="")

@@ -47,19 +47,19 @@ class Result(ABC):
     `print(result)` shows the title, ten rows of the main table, and the conclusion. Every `to_` method takes the name
     of a table; without a name it converts the main one.
 
-    A result is a dataclass with `frozen=True, eq=False, repr=False` that derives from this class. It says what its
-    title, summary and tables are; everything else follows.
+    A result is a dataclass with `frozen=True, eq=False, repr=False` that derives from this class. It defines its title,
+    summary and tables, and inherits everything else.
     """
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the input: for example, queries that were left out."""
+        """Sentences about the input, for example about queries that were left out."""
         return ()
 
     @property
     @abstractmethod
     def title(self) -> str:
-        """What the result is about, in one line."""
+        """The subject of the result, in one line."""
 
     @property
     @abstractmethod
@@ -110,7 +110,7 @@ class Result(ABC):
         return {**self._json(), "tables": rows}
 
     def _json(self) -> dict[str, Any]:
-        """Return what `as_dict` holds apart from the tables."""
+        """Return the entries of `as_dict` other than the tables."""
         return {"title": self.title, "summary": self.summary, "notes": list(self.notes)}
 
     def to_markdown(
@@ -141,7 +141,7 @@ class Result(ABC):
         return html_page([*self.tables().items()], title=self.title, summary=self.summary)
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: the title, the main table and the conclusion."""
+        """Return the HTML for notebooks: the title, the main table, the conclusion and the notes."""
         return html_of(self.title, self.table().head(SHOWN_IN_NOTEBOOKS), (self.summary, *self.notes))
 
     def __str__(self) -> str:
@@ -160,7 +160,7 @@ def html_of(title: str, table: Table, sentences: Sequence[str]) -> str:
 
 
 def in_short(conclusions: Sequence[str], most: int = 2) -> str:
-    """Return a summary of conclusions, one per measure: the first few, and how many more there are.
+    """Return the first few conclusions of a list with one per measure, and the number of further measures.
 
     >>> in_short(["AP: new beats old", "RR: no pair differs", "P@5: old beats new"])
     'AP: new beats old. RR: no pair differs. 1 more measure in the tables.'

@@ -1,4 +1,4 @@
-"""Scores that somebody has computed already: matrices of queries x systems, or one row per system and query."""
+"""Reading of scores from files, arrays and frames: matrices of queries x systems, or one row per system and query."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
 DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)
 NUMBER_NAMES = frozenset(plain_name(n) for role in ("grade", "score", "rank") for names in NAMES[role] for n in names)
 OPPOSITE = {"query": "system", "system": "query"}
-FRAME = "the frame"  # in messages, where a file would be named
-ABOUT = ("like", "judgments", "exactness", "standard_error")  # what a table in JSON says of each row beside its cells
+FRAME = "the frame"  # stands for the name of a file in messages
+ABOUT = ("like", "judgments", "exactness", "standard_error")  # fields of a row in JSON that are not cells of the table
 AXES = {"measures": "measure", "systems": "system", "queries": "query"}  # axes of scores, and what they hold
 Axis = Literal["systems", "queries", "measures"]
 SCORING = ("like", "ties", "depth", "condensed", "empty", "missing", "degenerate")  # options that scores depend on
@@ -43,13 +43,18 @@ def read_scores(
     strict: bool = False,
     warn: bool = True,
 ) -> Scores:
-    """Scores from CSV or JSON files.
+    """Read scores from CSV or JSON files.
 
-    Either a matrix, one row per query and one column per system, with or without a first column of query ids: its
-    measure is named by `measures`, or by the file. Or a table as `evaluate --per-query` writes it: system, query, and
-    one column per measure; JSON is always such a table. Fields that are empty or NA are undefined. Of several files,
-    the systems and queries that all of them have are kept, and the notes and the metadata count the others; `strict`
-    refuses to leave any out. warn: give the notes as one CalipersWarning.
+    A file is a matrix or a table. A matrix has one row per query and one column per system, with or without a first
+    column of query ids. A table has the columns system, query, and one column per measure, as `Scores.per_query` has
+    them. JSON is always such a table. Fields that are empty or NA are undefined.
+
+    Of several files, the systems and queries that all of them have are kept. The notes and the metadata count the
+    systems and queries that were left out.
+
+    measures: names of the measures, in order; without it, a matrix is named by its file.
+    strict: raise an error instead of leaving systems or queries out.
+    warn: give the notes as one CalipersWarning.
     """
     check_type("source", source, (Path, Iterable), "a path, or several paths")
     named = [source] if isinstance(source, str | Path) else list(source)
@@ -72,11 +77,11 @@ def as_scores(
     queries: Sequence[str] | None = None,
     measure: str = "score",
 ) -> Scores:
-    """Return Scores from an array of system x query, or, with several measures as a sequence, measure x system x query.
+    """Return Scores from an array of system x query, or of measure x system x query if `measure` is several names.
 
-    A frame (pandas, polars, ...) names its systems and queries: with columns `system` and `query`, or with one column
-    or index `query` (the other columns are systems) or `system` (the other columns are queries). Scores stay as they
-    are.
+    A frame (pandas, polars, ...) names its systems and queries. It has the columns `system` and `query`, or one column
+    or index `query` (the other columns are systems), or one column or index `system` (the other columns are queries).
+    Scores are returned unchanged.
 
     >>> as_scores([[0.1, 0.2], [0.3, float("nan")]], systems=["a", "b"], measure="AP").mean()["b", "AP"]
     0.3
@@ -150,7 +155,7 @@ def _refuse_other_kinds(values: Any) -> None:
 def _of_frame(frame: Any, measure: str | Sequence[str]) -> Scores:
     """Return the scores of a frame, which is long (system, query, measures), or wide (one row per query or system)."""
     nw = load("narwhals", extra="frames", what="frames")
-    if hasattr(frame, "rename_axis"):  # of pandas, where names may be those of its axes
+    if hasattr(frame, "rename_axis"):  # a pandas frame, which may have named axes
         index = _role(frame.index.name) or OPPOSITE.get(_role(frame.columns.name) or "")
         frame = frame if index is None else frame.rename_axis(index=index, columns=None).reset_index()
     table = nw.from_native(frame, eager_only=True)
@@ -177,7 +182,7 @@ def _of_frame(frame: Any, measure: str | Sequence[str]) -> Scores:
 
 
 def _role(name: object) -> str | None:
-    """Return `query` or `system` if that is what a column or an axis of this name holds."""
+    """Return `query` or `system` if a column or an axis of this name holds them, or None."""
     known = str(name or "").strip().lower()
     return "query" if known in QUERY_NAMES - {""} else known if known == "system" else None
 
@@ -243,7 +248,7 @@ def concat(parts: Sequence[Scores], *, along: Axis = "systems", strict: bool = F
 
 
 def _places(part: Scores, axis: str, names: Sequence[str], all_of_them: bool) -> list[int]:
-    """Return the places of names on an axis of some scores, or of all names that it has."""
+    """Return the indices of these names, or of all names, on an axis of some scores."""
     own = getattr(part, axis)
     if all_of_them:
         return [*range(len(own))]
@@ -252,7 +257,7 @@ def _places(part: Scores, axis: str, names: Sequence[str], all_of_them: bool) ->
 
 
 def _definitions(parts: Sequence[Scores], names: Sequence[str]) -> tuple[Measure, ...]:
-    """Return the measures of these names, or nothing if a part does not know its measures or they differ."""
+    """Return the measures of these names, or () if a part does not know its measures or if they differ."""
     known: dict[str, Measure] = {}
     for part in parts:
         for name, definition in zip(part.measures, part.definitions, strict=False):
@@ -267,7 +272,7 @@ def _left_out(left_out: Mapping[str, int], what: str) -> Iterator[str]:
 
 
 def _differences_of_origin(parts: Sequence[Scores], along: str) -> Iterator[str]:
-    """Yield notes if scores that stand side by side come from different judgments or conventions."""
+    """Yield notes if the joined scores come from different judgments or scoring options."""
     if (
         along != "queries"
         and len({text for part in parts if (text := digest_text(part.metadata.get("judgments")))}) > 1
@@ -282,7 +287,7 @@ def _options(part: Scores) -> tuple[Any, ...]:
 
 
 def is_score_table(path: str) -> bool:
-    """Whether a file looks like scores: CSV whose header names systems, or, as in JSON, system and query."""
+    """Return True if a file looks like scores: a CSV matrix with systems in its header, or a table in CSV or JSON."""
     if (columns := _json_columns(path)) is not None:
         return _is_by_system(columns)
     try:
@@ -308,7 +313,7 @@ def _is_table_of_documents(header: Sequence[str]) -> bool:
 
 
 def are_stored_scores(path: str) -> bool:
-    """Whether a file holds scores as `evaluate --per-query` writes them, in CSV or JSON. Means are refused."""
+    """Return True if a file holds a table of scores by query, in CSV or JSON. A table of means is an error."""
     columns = _json_columns(path)
     if columns is None:
         try:
@@ -319,7 +324,9 @@ def are_stored_scores(path: str) -> bool:
     others = {*map(plain_name, QUERY_NAMES), *DOCUMENT_NAMES}
     if names[:1] == ["system"] and len(names) > 1 and not {*names} & others:
         raise CalipersError(
-            "holds means, which cannot be compared query by query; write it with calipers evaluate -q", file=path
+            "holds means, which cannot be compared query by query; write the scores by query instead "
+            "(calipers evaluate -q)",
+            file=path,
         )
     return _is_by_system(columns)
 
@@ -346,7 +353,7 @@ def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list
 
 
 def _json_columns(path: str) -> list[str] | None:
-    """The names in the first object of a list, without what tables say of all their rows; None where there is none."""
+    """Return the names of the cells in the first object of a JSON list, or None if the file is not such a list."""
     from calipers.collection.json_values import first_object
 
     try:
@@ -366,7 +373,7 @@ def _read_json(path: str, max_unpacked: int | None) -> Scores:
     rows = []
     for number, each in enumerate(objects, 1):
         if [name for name in each if name not in ABOUT] != header:
-            raise CalipersError(f"object {number} has other names than the first", file=path)
+            raise CalipersError(f"object {number} has other fields than the first object", file=path)
         cells = ["" if each[name] is None else str(each[name]) for name in header]
         rows.append((number, cells))
     about = {name: objects[0].get(name) for name in ("like", "judgments")}
@@ -395,7 +402,7 @@ def _read(path: str, max_unpacked: int | None) -> Scores:
 
 
 def _is_by_system(columns: Sequence[str]) -> bool:
-    """Whether they are a system, a query and scores; what has a column of documents is a run."""
+    """Return True if the columns are system, query and scores. With a column of documents, the file is a run."""
     return _is_long(columns) and len(columns) > 2 and not {*map(plain_name, columns)} & DOCUMENT_NAMES
 
 
@@ -423,7 +430,7 @@ def _wide(path: str, header: list[str], rows: list[tuple[int, list[str]]]) -> Sc
 def _long(path: str, header: list[str], rows: list[tuple[int, list[str]]]) -> Scores:
     measures = header[2:]
     if not measures:
-        raise CalipersError("there is no column of scores beside system and query", file=path)
+        raise CalipersError("there is no column of scores after system and query", file=path)
     systems = list(dict.fromkeys(row[0] for _, row in rows))
     queries = list(dict.fromkeys(row[1] for _, row in rows))
     place_s = {name: i for i, name in enumerate(systems)}

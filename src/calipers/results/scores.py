@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from calipers.results.query_groups import ScoresByGroup
 
-NAMED = 3  # systems of the same mean that the summary names
-ROUNDING = 1e-13  # relative differences between scores that are equal but for rounding
+NAMED = 3  # number of systems with the same mean that the summary names
+ROUNDING = 1e-13  # largest relative difference between scores that are equal apart from rounding
 
 
 class Reason(IntEnum):
-    """Why a kernel gave no number. What such a query then counts is the policy's choice."""
+    """The reason why a score is undefined. The policy decides how such a query counts."""
 
     DEFINED = 0
     NO_RELEVANT = 1  # undefined for every ranking of the query
@@ -52,29 +52,31 @@ class Reason(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """What the lists were like: arrays of system x query."""
+    """Facts about the lists, as arrays of system x query."""
 
     length: Ints  # documents retrieved
-    tied: Ints  # documents that share their score with another
+    tied: Ints  # documents that have the same score as another document
     judged_at_10: Ints  # judged documents among the first ten
-    unjudged_queries: Ints  # of each system: queries that it answers but nobody judged
+    unjudged_queries: Ints  # [system]: answered queries without judgments
     read: Ints  # documents down to the deepest rank that a measure reads
-    judged: Ints  # judged documents among these
-    sampled: dict[int, float] = field(default_factory=dict)  # places of measures that were drawn: largest errors
+    judged: Ints  # judged documents down to this rank
+    sampled: dict[int, float] = field(default_factory=dict)  # {index of a sampled measure: largest standard error}
 
     @classmethod
     def blank(cls, systems: int, queries: int) -> Coverage:
+        """Return the coverage of empty lists."""
         length, tied, judged_at_10, read, judged = (np.zeros((systems, queries), np.int64) for _ in range(5))
         return cls(length, tied, judged_at_10, np.zeros(systems, np.int64), read, judged)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
+        """True for each query that a system lacks."""
         return np.asarray(self.length == 0)
 
     def mostly_unjudged(self, reach: int | None) -> bool:
         """Return True if more than half of the documents down to this rank are unjudged (None: all that were read).
 
-        Down to rank 10 the first ten documents stand for the list.
+        For ranks up to 10, the first ten documents are counted.
         """
         judged, read = self.judged, self.read
         if reach is not None and reach <= 10:
@@ -82,7 +84,7 @@ class Coverage:
         return bool(2 * judged.sum() < read.sum())
 
     def unjudged_share_at_10(self) -> Floats:
-        """Of each system: the share of unjudged documents among the first ten of its lists."""
+        """Return the share of unjudged documents among the first ten of the lists of each system."""
         shown = np.minimum(self.length, 10).sum(axis=1)
         return np.asarray(1.0 - self.judged_at_10.sum(axis=1) / np.maximum(shown, 1))
 
@@ -109,13 +111,13 @@ class Scores(Result):
     measures: tuple[str, ...]  # as they were named
     systems: tuple[str, ...]
     queries: tuple[str, ...]
-    values: Floats  # [measure, system, query]; NaN where skipped
-    reasons: NDArray[np.uint8]  # of the same shape, a Reason each
+    values: Floats  # [measure, system, query]; NaN if skipped
+    reasons: NDArray[np.uint8]  # [measure, system, query]: a Reason for each score
     definitions: tuple[Measure, ...] = ()
     coverage: Coverage | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()  # what to know of the runs: queries that they lack, ties, unjudged documents
-    ambiguous_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that fit several files
+    notes: tuple[str, ...] = ()  # sentences about the runs: missing queries, ties, unjudged documents
+    ambiguous_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # {name: files that it could mean}
 
     @overload
     def __getitem__(self, key: str) -> Floats: ...
@@ -138,7 +140,7 @@ class Scores(Result):
         return np.asarray(values)
 
     def _measure(self, name: str) -> int:
-        """Return the place of a measure, which may go by another of its names: MRR for RR, map for AP."""
+        """Return the index of a measure, which may be given by another of its names: MRR for RR, map for AP."""
         try:
             return chosen_measure(name, self.measures)
         except UnknownName:
@@ -201,42 +203,42 @@ class Scores(Result):
 
     @property
     def exactness(self) -> dict[str, str]:
-        """Of each measure: `exact`, or what is not about its scores: `sampled`, `greedy`, `sorted`."""
+        """{measure: `exact`, `sampled`, `greedy` or `sorted`}: how exact the scores of each measure are."""
         known: dict[str, str] = self.metadata.get("exactness", {})
         return {name: known.get(name, "exact") for name in self.measures}
 
     @property
     def errors(self) -> dict[str, float]:
-        """Of each measure for which rankings or orders were drawn: the largest standard error of a score."""
+        """{measure: largest standard error of a score}, for measures that are estimated from random samples."""
         known: dict[str, float] = self.metadata.get("standard_error", {})
         return dict(known)
 
     @property
     def lower(self) -> frozenset[str]:
-        """The measures under which less is better: errors, such as TER, and distances, such as EE-L."""
+        """The measures for which smaller values are better: errors, such as TER, and distances, such as EE-L."""
         defined = zip(self.measures, self.definitions, strict=False)
         turned = (name for name, measure in defined if measure.form.traits.lower_is_better)
         return frozenset(self.metadata.get("lower", ())).intersection(self.measures).union(turned)
 
     @property
     def unit(self) -> str:
-        """The word for what systems are scored on: `query`, or `document` for summaries."""
+        """The noun for the items that systems are scored on: `query`, or `document` for summaries."""
         return str(self.metadata.get("unit", "query"))
 
     @property
     def signs(self) -> Floats:
-        """Of each measure: what its scores are multiplied by so that more is better."""
+        """The factor for each measure, 1 or -1, that makes larger scores better."""
         return np.array([-1.0 if name in self.lower else 1.0 for name in self.measures])
 
     def best_in_bold(self, table: Table) -> Table:
-        """A table with a column for each measure, the best figure of each in bold."""
+        """Return a table with one column per measure, with the best figure of each column in bold."""
         more = [name for name in self.measures if name not in self.lower]
         less = [name for name in self.measures if name in self.lower]
         return table.with_best(more).with_best(less, smallest=True)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is said beside the scores: whose conventions they follow, what undefined queries count, what is sampled.
+        """Sentences about the conventions of the scores, about undefined queries, and about sampling.
 
         >>> import calipers as cal
         >>> cal.evaluate({"q1": {"a": 1}, "q2": {"a": 0}}, {"q1": {"a": 1}, "q2": {"a": 1}}, "AP").remarks
@@ -249,9 +251,10 @@ class Scores(Result):
     # -- over queries ------------------------------------------------------------------------------
 
     def mean(self, query_weights: QueryWeights | None = None) -> Table:
-        """The mean over the queries that count: a table of systems x measures.
+        """Return the mean over the defined queries: a table of systems x measures.
 
-        Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one: they say so.
+        Some measures have another average: counts are added up, and gm_map and gm_bpref have the geometric mean.
+
         query_weights: {query: weight} or a file, for the weighted mean sum(w x) / sum(w).
         """
         if query_weights is not None:
@@ -282,7 +285,7 @@ class Scores(Result):
         known = read_query_weights(query_weights)
         if lacking := [query for query in self.queries if query not in known]:
             more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            raise CalipersError(f"every query needs a weight, and there is none for {lacking[0]}{more}")
+            raise CalipersError(f"every query needs a weight: the weight of {lacking[0]}{more} is missing")
         return np.array([known[query] for query in self.queries])
 
     def weighted_means(self, weights: Floats) -> Floats:
@@ -296,22 +299,23 @@ class Scores(Result):
             return np.asarray(total / (defined @ weights))
 
     def median(self) -> Table:
+        """Return the median score of each system under each measure."""
         return self.aggregate(np.median)
 
     def gmean(self, floor: float = 1e-5) -> Table:
-        """The geometric mean, scores below the floor counting as the floor (trec_eval's gm_map)."""
+        """Return the geometric mean. Scores below the floor count as the floor (as in trec_eval's gm_map)."""
         return self.aggregate(lambda x: _geometric(x, floor))
 
     def std(self) -> Table:
-        """The standard deviation of a sample."""
+        """Return the sample standard deviation of the scores."""
         return self.aggregate(lambda x: np.std(x, ddof=1) if len(x) > 1 else np.nan)
 
     def counted(self) -> Table:
-        """How many queries each mean is over."""
+        """Return the number of queries in each mean."""
         return self.aggregate(len)
 
     def aggregate(self, function: Callable[[Floats], Any]) -> Table:
-        """A function of the defined scores of each system under each measure."""
+        """Apply a function to the defined scores of each system under each measure."""
         return self._table(lambda values: _number(function(values)) if len(values) else math.nan)
 
     def _table(self, function: Callable[[Floats], Any]) -> Table:
@@ -324,7 +328,7 @@ class Scores(Result):
     # -- query by query ----------------------------------------------------------------------------
 
     def per_query(self) -> Table:
-        """One row per system and query: system, query, and each measure."""
+        """Return one row per system and query: system, query, and the score of each measure."""
         by_row = np.moveaxis(self.values, 0, -1).tolist()
         rows = tuple(
             (system, query, *by_row[s][q])
@@ -343,13 +347,13 @@ class Scores(Result):
         return str(Reason(int(code)))
 
     def undefined(self, reason: Reason) -> Ints:
-        """Of each measure: how many scores have no value of their own for this reason."""
+        """Return for each measure the number of scores that are undefined for this reason."""
         return np.asarray((self.reasons == reason).sum(axis=(1, 2)))
 
     def by_name(self) -> Scores:
-        """Return the same scores with systems and queries in the order of their names.
+        """Return the scores with systems and queries in alphabetical order.
 
-        What is sampled is drawn over this order, so that no result depends on the order of lines or files.
+        Tests draw samples in this order, so that no result depends on the order of lines or files.
         """
         systems, queries = order_of(self.systems), order_of(self.queries)
         cells = np.ix_(range(len(self.measures)), systems, queries)
@@ -363,7 +367,7 @@ class Scores(Result):
         )
 
     def of_measures(self, measures: Sequence[str]) -> Scores:
-        """The scores under these measures only."""
+        """Return the scores under these measures only."""
         place = [self._measure(measure) for measure in measures]
         return replace(
             self,
@@ -374,7 +378,7 @@ class Scores(Result):
         )
 
     def of_systems(self, systems: Sequence[str]) -> Scores:
-        """The scores of these systems only."""
+        """Return the scores of these systems only."""
         place = [place_of("system", system, self.systems) for system in systems]
         return Scores(
             self.measures,
@@ -389,13 +393,16 @@ class Scores(Result):
         )
 
     def by(self, query_groups: QueryGroups) -> ScoresByGroup:
-        """Return the scores of each group of queries; query_groups: {query: group}, or a file of queries and groups."""
+        """Return the scores of each group of queries.
+
+        query_groups: {query: group}, or a file of queries and groups.
+        """
         from calipers.results.query_groups import ScoresByGroup
 
         return ScoresByGroup(self, query_groups)
 
     def of_queries(self, queries: Sequence[str]) -> Scores:
-        """The scores on these queries only."""
+        """Return the scores on these queries only."""
         known = {query: q for q, query in enumerate(self.queries)}
         if unknown := [query for query in queries if query not in known]:
             raise UnknownName.among("query", unknown[0], self.queries)
@@ -420,7 +427,7 @@ def _parsed(name: str) -> Measure | None:
 
 
 def _best_mean(table: Table, measure: str, smallest: bool) -> str:
-    """Return a sentence about the best mean under a measure. Means that print alike are best together."""
+    """Return a sentence about the best mean under a measure. Systems with the same printed mean share it."""
     means = {str(row["system"]): as_number(row[measure]) for row in table if row[measure] == row[measure]}
     if not means:
         return f"{measure} is undefined for every system"
@@ -434,7 +441,7 @@ def _best_mean(table: Table, measure: str, smallest: bool) -> str:
 
 
 def _half_interval(values: Floats) -> float | None:
-    """Return half the width of Student's 95% interval of a mean, or None if the scores show no spread."""
+    """Return half the width of Student's 95% interval of a mean, or None if all scores are equal."""
     from scipy.special import stdtrit
 
     n = len(values)
@@ -452,7 +459,7 @@ def _arithmetic(values: Floats) -> float:
 
 
 def order_of(names: Sequence[str]) -> list[int]:
-    """Return the places of names in alphabetical order.
+    """Return the indices that put names in alphabetical order.
 
     >>> order_of(("b", "a"))
     [1, 0]
@@ -461,7 +468,7 @@ def order_of(names: Sequence[str]) -> list[int]:
 
 
 def all_equal(values: Floats) -> bool:
-    """Return True if scores differ by rounding at most, so that they show nothing about the spread of scores.
+    """Return True if scores are equal apart from rounding.
 
     >>> all_equal(np.array([0.3, 0.1 + 0.2])), all_equal(np.array([0.3, 0.31]))
     (True, False)
@@ -470,8 +477,8 @@ def all_equal(values: Floats) -> bool:
 
 
 def means(values: Floats) -> Floats:
-    """Correctly rounded over the last axis, undefined scores left out; NaN where there is nothing."""
-    rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])  # -1 cannot tell where there is no query
+    """Return correctly rounded means of the defined scores over the last axis, or NaN if no score is defined."""
+    rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])  # -1 would fail without queries
     found, sure = _quick_means(rows)
     for r in np.flatnonzero(~sure).tolist():
         found[r] = _arithmetic(rows[r][~np.isnan(rows[r])])
@@ -479,17 +486,17 @@ def means(values: Floats) -> Floats:
 
 
 def _quick_means(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the mean of each row, computed in twice the precision, and whether that is enough to round it correctly.
+    """Return the mean of each row, computed in double-double arithmetic, and True if it is correctly rounded.
 
-    The sum is s + e, where e adds up what each addition loses. The quotient is q + c, where c comes from e and from the
-    rest of the division.
+    The sum is s + e, where e is the sum of the rounding errors of all additions. The quotient is q + c, where c comes
+    from e and from the remainder of the division.
     """
     n = np.count_nonzero(~np.isnan(rows), axis=1).astype(np.float64)
-    with np.errstate(all="ignore"):  # a row that overflows or vanishes is not sure
+    with np.errstate(all="ignore"):  # a row with overflow or underflow is not sure to be correctly rounded
         s, e = _pairwise_sums(np.nan_to_num(rows, nan=0.0, posinf=np.inf, neginf=-np.inf))
         largest = np.nansum(np.abs(rows), axis=1)
         q = s / n
-        high = q * 134217729.0  # 2^27 + 1: q in two halves, each of whose products with n is exact
+        high = q * 134217729.0  # 2^27 + 1: splits q into two halves, so that their products with n are exact
         high -= high - q
         left = (s - q * n) - ((high * n - q * n) + (q - high) * n)
         c = (left + e) / n
@@ -502,7 +509,7 @@ def _quick_means(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _pairwise_sums(rows: Floats) -> tuple[Floats, Floats]:
-    """Return the sum of each row, and what its additions lost.
+    """Return the sum of each row, and the sum of the rounding errors of its additions.
 
     Each step adds the second half of the columns to the first (Knuth's two-sum, which finds the rounding error of an
     addition exactly), so n columns take log2(n) steps.

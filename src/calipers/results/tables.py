@@ -1,4 +1,4 @@
-"""Tables: what every command prints, in every form in which people want it."""
+"""Tables, and their conversion to text, CSV, JSON, Markdown, LaTeX, HTML and data frames."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LEAST_PROSE = 30  # columns that sentences get, however wide the other columns a
 
 
 def as_number(cell: Cell) -> float:
-    """A cell that is known to hold a number."""
+    """Return the number in a cell that holds a number."""
     assert cell is not None
     return float(cell)
 
 
 FORMATS = get_args(TableFormat)
-LEAST_P = 0.0001  # p values below this are printed so
-DIGITS = 4  # decimals that people see, unless they ask for others
+LEAST_P = 0.0001  # smaller p values are printed as <0.0001
+DIGITS = 4  # decimals in printed tables, by default
 
 
 class Table(Record):
@@ -54,12 +54,12 @@ class Table(Record):
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     metadata: Mapping[str, Any] = MappingProxyType({})
-    # For papers and notebooks only. Marks and notes: marks beside cells, by (row, column), and what they mean.
+    # For printed tables only: marks after cells, by (row, column), and notes that say what the marks mean.
     marks: Mapping[tuple[int, int], str] = MappingProxyType({})
     notes: tuple[str, ...] = ()
-    best: Mapping[str, str] = MappingProxyType({})  # columns whose best figure is bold: largest or smallest
-    second_best: bool = False  # whether the second best figure of these columns is underlined
-    is_prose: bool = False  # whether the last column holds sentences, which are broken into lines for a terminal
+    best: Mapping[str, str] = MappingProxyType({})  # {column: largest or smallest}: the best figure is in bold
+    second_best: bool = False  # the second best figure of these columns is underlined
+    is_prose: bool = False  # the last column holds sentences, which are broken into lines for a terminal
 
     @overload
     def __getitem__(self, key: str) -> list[Cell]: ...
@@ -110,8 +110,8 @@ class Table(Record):
     def with_best(self, columns: Sequence[str] | None = None, *, smallest: bool = False, second: bool = False) -> Table:
         """Return the table with the best figure of each column in bold: the largest, or the smallest.
 
-        Figures that print alike are best together; a column in which all do has no best. With `second`, the second best
-        figures are underlined.
+        All figures that are printed like the best one are in bold. If all figures of a column are printed alike, none
+        is in bold. With `second`, the second best figures are underlined.
 
         >>> print(Table(("system", "AP"), (("a", 0.25), ("b", 0.5))).with_best(second=True).to_markdown(), end="")
         | system | AP |
@@ -126,7 +126,7 @@ class Table(Record):
         return self.changed(best=best, second_best=second or self.second_best)
 
     def best_cells(self, digits: int = DIGITS) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int]]]:
-        """Return the places of the best and of the second best figures, as (row, column)."""
+        """Return the best and the second best figures as sets of (row, column)."""
         best: set[tuple[int, int]] = set()
         second: set[tuple[int, int]] = set()
         for name, which in self.best.items():
@@ -141,7 +141,7 @@ class Table(Record):
         return frozenset(best), frozenset(second)
 
     def to(self, format: str) -> str:
-        """The table as text in one of FORMATS, ending with a newline."""
+        """Return the table as text in one of FORMATS. The text ends with a newline."""
         return {
             "table": self.to_text,
             "csv": self.to_csv,
@@ -152,7 +152,7 @@ class Table(Record):
         }[format]()
 
     def without_formulas(self) -> Table:
-        """For spreadsheets: text that one would take for a formula gets ' before it. Numbers stay numbers.
+        """Put ' before text that a spreadsheet would take for a formula. Numbers stay numbers.
 
         >>> print(Table(("system", "AP"), (("=1+1", -0.25),)).without_formulas().to_csv(), end="")
         system,AP
@@ -162,7 +162,7 @@ class Table(Record):
         return self.changed(columns=tuple(map(_no_formula, self.columns)), rows=rows)
 
     def to_csv(self) -> str:
-        """Full precision; an empty field where a number is undefined."""
+        """Return the table as CSV with full precision. Undefined numbers are empty fields."""
         import csv
         import io
 
@@ -173,10 +173,10 @@ class Table(Record):
         return out.getvalue()
 
     def to_json(self) -> str:
-        """A list of objects, one per row.
+        """Return a JSON list of objects, one per row.
 
-        Where scores follow another tool's conventions, each says whose, and where some are not exact, which and why.
-        Scores by query have a digest of the judgments that they were made with.
+        If scores follow another tool's conventions, each object names the tool (`like`). If scores are not exact, each
+        object says which and why (`exactness`). Scores by query have a digest of their judgments (`judgments`).
         """
         import json
 
@@ -196,14 +196,14 @@ class Table(Record):
         ]
 
     def _about(self) -> dict[str, Any]:
-        """Return what each row says of all scores: whose conventions they follow, and which judgments were used."""
+        """Return the fields that are the same in each row: the conventions, and the digest of the judgments."""
         found = {"like": self.metadata.get("like")}
         if self.columns[:2] == ("system", "query"):
             found["judgments"] = digest_text(self.metadata.get("judgments"))
         return {name: value for name, value in found.items() if value}
 
     def _exactness(self, row: tuple[Cell, ...]) -> dict[str, Any]:
-        """What is not exact about a row: of its measure, or of all measures where they are columns."""
+        """Return the inexact measures of a row: its own measure, or all measures that are columns."""
         found = {}
         for what in ("exactness", "standard_error"):
             known = self.metadata.get(what)
@@ -216,8 +216,8 @@ class Table(Record):
         return found
 
     def to_text(self) -> str:
-        """Aligned columns for a terminal: marks behind their numbers, notes below."""
-        behind = [0] * len(self.columns)  # what marks take
+        """Return aligned columns for a terminal, with marks after their numbers and notes below."""
+        behind = [0] * len(self.columns)  # width of the marks in each column
         for (_, column), mark in self.marks.items():
             behind[column] = max(behind[column], _width(mark))
         cells = [[name + " " * room for name, room in zip(map(visible, self.columns), behind, strict=True)]]
@@ -326,7 +326,7 @@ class Table(Record):
         return f"{text}$^{{{raised}}}$"
 
     def _texts(self, digits: int, percent: bool | Collection[str]) -> Iterator[list[str]]:
-        """Yield the cells of each row as people read them."""
+        """Yield the cells of each row as printed text."""
         named: Collection[str] = self.columns if percent is True else percent or ()
         for name in named:
             place_of("column", name, self.columns)
@@ -335,7 +335,7 @@ class Table(Record):
             yield [_short(cell, digits, hundred) for cell, hundred in zip(row, times_100, strict=True)]
 
     def _numeric(self) -> list[bool]:
-        """Whether each column holds numbers only."""
+        """Return True for each column that holds only numbers."""
         return [
             bool(self.rows) and all(isinstance(row[i], int | float | None) for row in self.rows)
             for i in range(len(self.columns))
@@ -366,11 +366,11 @@ class Table(Record):
         return f"Table(columns={self.columns!r}, rows={self.rows!r})"
 
     def to_html(self) -> str:
-        """A page with this table alone."""
+        """Return an HTML page with this table."""
         return html_page([("", self)])
 
     def _repr_html_(self) -> str:
-        """Return what notebooks show: numbers to the right, the best in bold, marks raised, notes below."""
+        """Return HTML for notebooks: numbers to the right, the best in bold, marks raised, notes below."""
         from html import escape
 
         side = [f' style="text-align: {"right" if numeric else "left"}"' for numeric in self._numeric()]
@@ -410,7 +410,7 @@ def _exact(cell: Cell) -> str:
 
 
 def _short(cell: Cell, digits: int = DIGITS, percent: bool = False) -> str:
-    """Return a cell as people read it. P values have four decimals and are no percentages."""
+    """Return the printed text of a cell. P values have four decimals and are never percentages."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, PValue):
@@ -433,13 +433,13 @@ def _with_broken_lines(cells: list[list[str]]) -> list[list[str]]:
 
 
 def _alike(figures: Mapping[int, float], which: str, digits: int) -> set[int]:
-    """Return the rows of the largest or smallest figure, and of figures that print like it."""
+    """Return the rows of the largest or smallest figure, and of figures that are printed like it."""
     extreme = (min if which == "smallest" else max)(figures.values(), default=0.0)
     return {row for row, figure in figures.items() if _short(figure, digits) == _short(extreme, digits)}
 
 
 def _one_type(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """Return cells that Arrow can keep in one column: numbers, or text where some cells are text."""
+    """Return cells of one type, as Arrow requires for a column: numbers, or text if some cells are text."""
     if any(isinstance(cell, str) for cell in cells):
         return [None if cell is None else cell if isinstance(cell, str) else _exact(cell) for cell in cells]
     if any(isinstance(cell, float) for cell in cells):
@@ -448,7 +448,9 @@ def _one_type(cells: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def four_digits(value: float, format: str = ".4f") -> str:
-    """A number as people read it. First to ten decimals, beyond which the order of a sum may show, then to four.
+    """Return a number with four decimals.
+
+    It is first rounded to ten decimals, because later decimals may depend on the order of a sum.
 
     >>> four_digits(0.00005), four_digits(0.00005 - 1e-17), four_digits(-1e-17)
     ('0.0001', '0.0001', '0.0000')
@@ -457,7 +459,7 @@ def four_digits(value: float, format: str = ".4f") -> str:
 
 
 def _width(text: str) -> int:
-    """The terminal columns that a text takes."""
+    """Return the number of terminal columns that a text takes."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -471,7 +473,7 @@ def _padded(text: str, width: int, right: bool) -> str:
 
 
 class PValue(float):
-    """A p value, which people do not read as 0: other programs get its digits.
+    """A p value. Printed tables show small ones as <0.0001; CSV and JSON have all digits.
 
     >>> print(Table(("p",), ((PValue(0.00002),), (PValue(0.02),))))
           p
@@ -495,7 +497,7 @@ th, td {{ padding: .2em .8em; border-bottom: 1px solid #ddd }} thead th {{ borde
 
 
 def html_page(tables: Sequence[tuple[str, Table]], title: str = "", summary: str = "") -> str:
-    """Return one page with some tables, each below its name. The summary stands before them."""
+    """Return an HTML page with the summary and some tables, each below its name."""
     from html import escape
 
     names = [escape(visible(name)) for name, _ in tables]
@@ -513,12 +515,12 @@ class Markdown(str):
     __slots__ = ()
 
 
-# What begins something in Markdown; an underscore inside a word, or a backslash before a letter, does not.
+# Characters with a meaning in Markdown. An underscore inside a word and a backslash before a letter have none.
 _BEGINS_MARKDOWN = re.compile(r"[|*`\[~$]|(?<![^\W_])_|_(?![^\W_])|\\(?=[!-/:-@\[-`{-~])")
 
 
 def markdown_text(text: str) -> str:
-    r"""Text that stays what it is inside Markdown: no column, line, tag, link or emphasis begins in it.
+    r"""Escape text for Markdown, so that it contains no column, line, tag, link or emphasis.
 
     >>> print(markdown_text("**a_b** | [c](d) <e> &lt;"))
     \*\*a_b\*\* \| \[c](d) &lt;e> &amp;lt;
@@ -537,7 +539,10 @@ _LATEX_MARKS = {"†": r"\dagger", "‡": r"\ddagger", "*": r"\ast"}
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    """A line. One that begins with a bracket or a star would be taken for an option of the line break before it."""
+    """Return a row of a LaTeX table.
+
+    A row that begins with a bracket or a star gets {} in front. LaTeX would take it for an option of the line break.
+    """
     line = " & ".join(cells) + r" \\"
     return "{}" + line if line.startswith(("[", "*")) else line
 
@@ -558,15 +563,15 @@ def _latex(text: str) -> str:
     return text.replace("--", "-{}-")  # two hyphens would become a dash
 
 
-# What a terminal obeys: control characters (also as bytes that are no UTF-8), ends of lines, changes of direction.
+# Characters that control a terminal: control characters (also as invalid UTF-8 bytes), line ends, text directions.
 _OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udc9f]")
 
-# What GitHub's runner obeys in the log of a workflow: a line that starts with `::`, and the older `##[` anywhere in it.
+# Commands of GitHub's runner in a workflow log: a line that starts with `::`, and the older `##[` anywhere in a line.
 _WORKFLOW_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return the text with what a terminal would obey written out; characters in `keep` stay.
+    r"""Escape the characters of a text that control a terminal, except those in `keep`.
 
     >>> print(visible("a\x1b[31mb\n\u202ec"))
     a\x1b[31mb\n\u202ec
@@ -577,7 +582,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def without_workflow_commands(text: str) -> str:
-    r"""Return the text with the commands of GitHub's runner written out.
+    r"""Escape the commands of GitHub's runner in a text.
 
     >>> print(without_workflow_commands("::stop-commands::x  0.5"))
     \x3a:stop-commands::x  0.5

@@ -196,7 +196,9 @@ def _check_method(
     if test == "dunnett" and len(baselines) != 1:
         raise CalipersError("Dunnett's test compares systems with one baseline: name it", parameter="baseline")
     if equivalence is not None and test != "t":
-        raise CalipersError(f"equivalence needs the test 't', not '{test}'; the test 'bayes' has a rope instead")
+        raise CalipersError(
+            f"equivalence is shown by t tests, not by the test '{test}'; the test 'bayes' has a rope instead"
+        )
     if rope is not None and test != "bayes":
         raise CalipersError(f"only the test 'bayes' has a rope, not '{test}'")
     if weighted:
