@@ -133,16 +133,13 @@ def sizes(data: Path, folder: Path) -> str:
     The best of so many counts, as in the benchmarks: a machine that others use, too, may be slower, but never quicker.
     """
     busy = " **Other programs were running: the times are too long.**" if os.getloadavg()[0] > 0.5 else ""
-    covid = data / "trec/covid-round1"
     fifty = simulate(topics=50, systems=50, retrieved=1000, ties=0.1, unjudged=0.2, seed=42)
     qrels, runs = fifty.write(folder / "fifty")
     of_trec_8, packed = data / "trec/trec8-adhoc/qrels.txt", chosen_of_trec_8(data)
     shapes = (
-        ("12 runs of TREC-COVID, 30 topics, packed (xz)", covid / "qrels-rnd1.txt", chosen_runs(covid)),
         ("50 simulated runs of 1,000 documents, 50 topics", qrels, runs),
         ("126 runs of TREC-8, 50 topics", of_trec_8, unpacked(packed, folder / "trec-8")),
         ("126 runs of TREC-8, 50 topics, packed (xz)", of_trec_8, packed),
-        ("all 143 runs of TREC-COVID, 30 topics, packed (xz)", covid / "qrels-rnd1.txt", [covid / "runs"]),
     )
     # Installed packages are compiled to bytecode: the first report, which is not timed, does that here.
     compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}

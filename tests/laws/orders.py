@@ -22,6 +22,15 @@ from laws.recorded import QUESTIONS, SUMMARIES
 
 CLOSE = 1e-9  # sums may be taken in another order
 
+COVERED_BY_LAWS = [  # their numbers are not recorded
+    "evaluate Q R",  # test_ways.py: all ways agree, among them the command and exact fractions
+    "evaluate Q R -m 'AP Q nERR@5 TBG' --ties docid --depth 20",
+    "trec_eval -q -c Q A",  # test_ways.py: as pytrec_eval and as evaluate --like trec_eval-9
+    "bounds Q -m 'nDCG@10 AP ERR@5 RBP'",  # limits/test_bounds.py: as all rankings, enumerated
+    "ranges Q R -m 'nDCG@10 AP RR P@10 RBP(p=0.8)'",  # unjudged/test_ranges.py: as all gradings, enumerated
+    "compare Q R -m 'nDCG@10 AP'",  # stats/test_stats.py: as SciPy and statsmodels
+    "compare Q A B -m 'AP' --test wilcoxon --correction bh",
+]
 SAMPLED = [  # what draws anything, so that draws must not depend on the order either
     "evaluate Q R -m 'nDCG@10 AP' --interval 0.9 --interval-by bca",
     "compare Q R -m 'nDCG@10 AP' --test tukey --samples 50",
@@ -53,7 +62,13 @@ OF_FILES = [  # of scores and texts
 # Tools that rank tied documents as the input has them give other figures for other orders, and audit says so.
 AUDIT = "audit Q A B -m 'nDCG@10 AP' --tool trec_eval"
 WITHOUT_TABLE = ("audit", "convert")
-ALL = [*(each for each in QUESTIONS if not each.startswith(WITHOUT_TABLE)), AUDIT, *SAMPLED, *OF_FILES]
+ALL = [
+    *(each for each in QUESTIONS if not each.startswith(WITHOUT_TABLE)),
+    AUDIT,
+    *COVERED_BY_LAWS,
+    *SAMPLED,
+    *OF_FILES,
+]
 PLAIN_TEXT = {"trec_eval", "fuse"}
 TURNED = {"difference", "low", "high", "effect"}  # of a pair, whose signs change where it is turned round
 SWAPPED = {"p_a_better": "p_b_better", "p_b_better": "p_a_better", "low": "high", "high": "low"}
