@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [--shape NAME]... [--tool NAME]... [--rounds N]`.
 
 Set TREC_EVAL to the path of a trec_eval program to measure it, too. Results.md, results.json, README's table and its
-chart are written only if all shapes ran and no other programs were running.
+chart are written only if all shapes and tools ran, or with `--output benchmarks`, and never while other programs run.
 """
 
 from __future__ import annotations
@@ -168,12 +168,12 @@ def main() -> None:
 
     table = markdown(chosen, results, start, busy)
     print(table)
-    output = options.output or (None if options.shape or options.tool or busy else HERE)
-    if output:
+    output = options.output or (None if options.shape or options.tool else HERE)
+    if output and not (busy and output.resolve() == HERE):
         output.mkdir(parents=True, exist_ok=True)
         (output / "results.md").write_text(table, encoding="utf-8")
         (output / "results.json").write_text(as_json(chosen, results, start, busy) + "\n", encoding="utf-8")
-    if output == HERE:
+    if output and output.resolve() == HERE and not busy:
         fill_in(HERE.parent / "README.md", "speed", summary(chosen, results))
         chart(chosen, results, HERE.parent / "docs" / "images" / "speed.svg")
 
