@@ -385,7 +385,7 @@ def test_rank_eval(write: Write) -> None:
     assert "request 'q': expected _id and rating" in refusal(grades, write(broken))
 
 
-def test_titles_in_responses_are_texts_of_documents(write: Write, command: Command, tmp_path: Path) -> None:
+def test_titles_in_responses_are_texts_of_documents(write: Write) -> None:
     answers = [{"query_id": "q1"} | elastic(("a", 2.5), ("b", 1.5)), {"query_id": "q2"} | elastic(("b", 1.0))]
     titles = {"a": "Red shoes", "b": "Blue hat"}
     for answer in answers:
@@ -399,6 +399,13 @@ def test_titles_in_responses_are_texts_of_documents(write: Write, command: Comma
     assert cal.read_texts(write(answers))["a"] == "Red shoes For running."
     docs = {"response": {"docs": [{"id": "x", "title": "Solr"}, {"id": "y"}]}}
     assert cal.read_texts(write(docs)) == {"x": "Solr"}
+
+
+def test_titles_in_responses_are_shown_in_the_report(write: Write, command: Command, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    answers = [{"query_id": "q1"} | elastic(("a", 2.5), ("b", 1.5)), {"query_id": "q2"} | elastic(("b", 1.0))]
+    answers[0]["hits"]["hits"][0]["_source"] = {"title": "Red shoes"}
+    path = write("\n".join(map(json.dumps, answers)), "responses.jsonl")
     page = tmp_path / "report.html"
     qrels = write("q1 0 a 1\nq1 0 b 0\nq2 0 b 1\nq2 0 a 0\n", "qrels.txt")
     code, _, said = command("report", qrels, path, "-m", "RR", "--document-texts", path, "-o", page)

@@ -177,7 +177,7 @@ def test_other_rules_for_ties() -> None:
 
 
 def test_bad_overlaps() -> None:
-    with pytest.raises(CalipersError, match="p=1 is not between 0 and 1"):
+    with pytest.raises(CalipersError, match="p 1 is not between 0 and 1"):
         rbo("ab", "ba", p=1)
     with pytest.raises(CalipersError, match="'a' is in the list twice"):
         rbo("aba", "ba")
