@@ -1,4 +1,4 @@
-"""Judging measures: how well they tell systems apart, and how stable what they say is."""
+"""Evaluation of measures: how well they tell systems apart, and how stable their order of systems is."""
 
 from calipers.lazy_names import lazy_names
 

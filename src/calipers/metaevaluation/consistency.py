@@ -1,4 +1,4 @@
-"""Whether a measure orders systems in the same way elsewhere: on other queries, documents or collections.
+"""Consistency of measures: agreement of their order of systems on other queries, documents or collections.
 
 Voorhees & Buckley, The effect of topic set size on retrieval experiment error, SIGIR 2002.
 Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
@@ -28,10 +28,10 @@ CELLS_AT_ONCE = 2_000_000
 
 
 def swap_rate(x: ScoresLike, y: ScoresLike) -> float:
-    """The share of pairs of systems that two orderings put in opposite order: (1 - tau) / 2 where nothing is tied.
+    """Return the share of pairs of systems that two orderings put in opposite order: (1 - tau) / 2 if nothing is tied.
 
-    From one score per system under either, or from Scores of one measure, whose means count. Not the split-half swap
-    rate of the same name.
+    x and y have one score per system, or are Scores of one measure, of which the means are used. This is not the swap
+    rate of `split_half_swap_rate`.
 
     >>> swap_rate([3, 2, 1], [3, 1, 2])
     0.3333333333333333
@@ -45,8 +45,8 @@ class SplitHalf:
     """Swaps between disjoint halves of the queries, by the size of the difference in the first half."""
 
     edges: Floats  # lower ends of the bins of the absolute difference
-    pairs: Ints  # pairs of systems, over all trials, whose difference falls in each bin
-    swaps: Ints  # of them, those that the other half puts in opposite order
+    pairs: Ints  # number of pairs of systems in each bin, over all trials
+    swaps: Ints  # number of these pairs that the other half puts in opposite order
     trials: int
     size: int  # queries in each half
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -57,9 +57,9 @@ class SplitHalf:
         return float(self.swaps.sum() / max(self.pairs.sum(), 1))
 
     def needed(self, rate: float = 0.05) -> float:
-        """The difference from which on no bin swaps more often than this; NaN where there is none.
+        """Return the smallest difference above which no bin has a larger share of swaps, or NaN.
 
-        Bins that no pair fell into say nothing.
+        Bins without pairs are ignored.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             too_often = self.swaps / self.pairs > rate
@@ -92,10 +92,11 @@ def split_half_swap_rate(
     bins: int = 21,
     seed: int = SEED,
 ) -> SplitHalf:
-    """How often two disjoint random sets of queries order a pair of systems differently (Voorhees and Buckley).
+    """Count how often two disjoint random sets of queries order a pair of systems differently (Voorhees and Buckley).
 
-    scores: of one measure, system x query, as an array or as Scores. size: queries in each set, half of them where not
-    given. Differences are put in bins of this width, the last of which is open.
+    scores: scores of one measure, system x query, as an array or as Scores.
+    size: number of queries in each set, by default half of the queries.
+    width, bins: width and number of the bins of differences. The last bin has no upper end.
 
     >>> split_half_swap_rate(np.array([[0.9, 0.8, 0.7, 0.8], [0.1, 0.2, 0.1, 0.2]])).rate
     0.0
@@ -126,20 +127,20 @@ def split_half_swap_rate(
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """How the ranking of systems varies with the sample of queries."""
+    """Ranking of systems over bootstrap samples of the queries."""
 
     systems: tuple[str, ...]
-    mean: Floats  # of each system
-    rank: Floats  # over all queries, 1 being the best; ties share their mean rank
-    low: Floats  # ends of the interval of the rank
-    high: Floats
-    first: Floats  # the share of samples in which each system is the best
-    tau: float  # the mean tau-a between the ranking of a sample and that over all queries
-    swaps: float  # the mean share of pairs in opposite order
+    mean: Floats  # mean of each system
+    rank: Floats  # rank over all queries; 1 is the best, and tied systems have their mean rank
+    low: Floats  # lower end of the interval of the rank
+    high: Floats  # upper end
+    first: Floats  # share of samples in which each system is the best
+    tau: float  # mean tau-a between the ranking of a sample and the ranking over all queries
+    swaps: float  # mean share of pairs in opposite order
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
-        """system, mean, rank, low, high, first; the best first."""
+        """Return one row per system, the best first: system, mean, rank, low, high, first."""
         order = np.argsort(self.rank, kind="stable")
         columns = (self.mean, self.rank, self.low, self.high, self.first)
         rows = tuple((self.systems[s], *(float(column[s]) for column in columns)) for s in order)
@@ -158,10 +159,10 @@ def stability(
     size: int | None = None,
     seed: int = SEED,
 ) -> Stability:
-    """The ranking of systems over bootstrap samples of the queries: intervals of ranks, and how far samples agree.
+    """Rank systems over bootstrap samples of the queries: intervals of ranks, and the agreement of the samples.
 
-    scores: of one measure, system x query, as an array or as Scores. size: queries in a sample, as many as there are
-    where not given.
+    scores: scores of one measure, system x query, as an array or as Scores.
+    size: number of queries in a sample, by default the number of queries.
 
     >>> stability(np.array([[0.9, 0.8, 0.7, 0.8], [0.1, 0.2, 0.1, 0.2]]), ("good", "bad")).high.tolist()
     [1.0, 2.0]
@@ -208,7 +209,7 @@ def stability(
 
 
 def means_over(scores: Floats, weights: Floats) -> Floats:
-    """The mean of each system over each weighting of the queries, [weighting, system]; undefined scores left out."""
+    """Return the mean of the defined scores of each system under each weighting of the queries: [weighting, system]."""
     defined = ~np.isnan(scores)
     if defined.all():
         return np.asarray(weights @ scores.T / weights.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""How far apart scores are, in percent: between systems (PAD), and of a new measure over a base (PAI)."""
+"""Distances of scores in percent: between systems (PAD), and of a new measure from a base measure (PAI)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DENOMINATORS = get_args(PadDenominator)
 
 
 def percentage_absolute_difference(scores: ScoresLike, denominator: PadDenominator = "absolute") -> float:
-    """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score per system.
+    """Return the PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), with one score per system.
 
-    Of Scores of one measure these are the means.
+    Of Scores of one measure, the means are used. A pair is left out if its larger score is 0.
 
-    denominator: `absolute` takes |max(a, b)|, so that two negative scores have a distance too; `literal` is the
-    formula as printed, where they count against it. A pair whose larger score is 0 is left out.
+    denominator: `absolute` takes |max(a, b)|, so that two negative scores have a positive distance. `literal` is the
+        formula as printed, under which their distance is negative.
 
     Karmaker & Feng, Joint upper and lower bound normalization for IR evaluation, 2022, equation 8.
 
@@ -43,10 +43,10 @@ def percentage_absolute_difference(scores: ScoresLike, denominator: PadDenominat
 
 
 def percentage_absolute_increase(new: ScoresLike, base: ScoresLike, zero: str = "points") -> Floats:
-    """PAI: 100 (new - base) / |base|.
+    """Return the PAI: 100 (new - base) / |base|.
 
-    zero: where the base is 0, `points` takes 100 (new - base), as the dissertation does without saying so;
-    `undefined` gives NaN.
+    zero: if the base is 0, `points` gives 100 (new - base), as in the tables of Feng's dissertation, and `undefined`
+        gives NaN.
 
     >>> percentage_absolute_increase([0.25, 0.03], [0.2, 0.0]).round(9).tolist()
     [25.0, 3.0]

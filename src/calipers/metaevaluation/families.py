@@ -1,4 +1,4 @@
-"""Measures that differ in their cutoff only belong together: the papers judge nDCG at five cutoffs as one measure."""
+"""Families of measures that differ only in their cutoff. The papers evaluate nDCG at five cutoffs as one measure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _NORMALISED = re.compile(r"(?:U|W|V1|V2|V2s|Z)\((.*)\)$")
 
 @dataclass(frozen=True)
 class Family:
-    """A measure at its cutoffs."""
+    """A measure at several cutoffs."""
 
-    name: str  # as typed; without the cutoff where there are several
-    members: tuple[int, ...]  # places among the measures of the scores
-    cutoffs: tuple[str, ...]  # of each member; empty where it has none
-    base: str | None = None  # the name of the family that this one normalises, if that is there too
+    name: str  # as typed; without the cutoff if there are several
+    members: tuple[int, ...]  # indices among the measures of the scores
+    cutoffs: tuple[str, ...]  # cutoff of each member; empty if it has none
+    base: str | None = None  # name of the family that this family normalises, if it is among the measures
 
 
 def without_cutoff(name: str) -> str:
-    """The name of a measure without its cutoff.
+    """Return the name of a measure without its cutoff.
 
     >>> without_cutoff("V1(nDCG(gain=exp)@10)")
     'V1(nDCG(gain=exp))'
@@ -34,7 +34,7 @@ def without_cutoff(name: str) -> str:
 
 
 def families(scores: Scores, only: Sequence[str] | None = None) -> tuple[Family, ...]:
-    """The families among the measures of some scores, in the order of their first members."""
+    """Return the families of the measures of some scores, in the order of their first members."""
     exact = [repr(measure) for measure in scores.definitions] or list(scores.measures)
     members: dict[str, list[int]] = {}
     for place, name in enumerate(exact):
@@ -59,25 +59,25 @@ def families(scores: Scores, only: Sequence[str] | None = None) -> tuple[Family,
 
 
 def place_in(families: Sequence[Family], name: str) -> int:
-    """Where the family of this name stands."""
+    """Return the index of the family with this name."""
     return place_of("measure", name, [family.name for family in families])
 
 
 def base_measure(measure: Measure) -> Measure:
-    """The measure that a normalised one is made from; any other measure itself."""
+    """Return the measure that a normalised measure is made from. Any other measure is returned unchanged."""
     of = measure.parameters.get("of")
     return of if isinstance(of, Measure) and measure.form.traits.is_normalised else measure
 
 
 def confronted(of: Sequence[Family]) -> list[tuple[Family, Family]]:
-    """Who is compared with whom: each normalised family with its base, or, where there is none, all with all."""
+    """Return the pairs of families to compare: each normalised family with its base, or else all pairs."""
     by_name = {family.name: family for family in of}
     with_base = [(by_name[family.base], family) for family in of if family.base is not None]
     return with_base or [(one, other) for i, one in enumerate(of) for other in of[i + 1 :]]
 
 
 def at_same_cutoffs(one: Family, other: Family) -> list[tuple[int, int]]:
-    """The members of two families side by side."""
+    """Pair the members of two families that have the same cutoff."""
     if len(one.members) == len(other.members) == 1:
         return [(one.members[0], other.members[0])]
     place = dict(zip(other.cutoffs, other.members, strict=True))

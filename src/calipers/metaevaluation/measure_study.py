@@ -99,7 +99,7 @@ class MetaEvaluation(Result):
             names = ", ".join(self.scores.systems)
             raise CalipersError(f"there is only one system ({names}): measures are judged by how they order systems")
         if len(self.scores.queries) < 2:
-            raise CalipersError("there are fewer than two queries: nothing can be said of the measures")
+            raise CalipersError("there are fewer than two queries: measures cannot be evaluated")
 
     @property
     def title(self) -> str:
@@ -249,7 +249,7 @@ class MetaEvaluation(Result):
     # -- the tables --------------------------------------------------------------------------------
 
     def _scores_table(self) -> Table:
-        """set, system, and each measure (tables 2 to 5, 12 to 15)."""
+        """Return the mean scores by set and system (tables 2 to 5, 12 to 15)."""
         columns = [name for view in self.views[self.sets[0]] for name in view.measures]
         rows: list[tuple[Cell, ...]] = []
         for name, parts in self.views.items():
@@ -258,7 +258,7 @@ class MetaEvaluation(Result):
         return Table(("set", "system", *columns), tuple(rows), self._about())
 
     def _tau_table(self) -> Table:
-        """Rank correlation between the orderings by two families (tables 6, 16)."""
+        """Return the rank correlation between the orderings by two families (tables 6, 16)."""
         kind = self.method.correlation
 
         def cell(one: int, other: int, name: str) -> float:
@@ -268,7 +268,7 @@ class MetaEvaluation(Result):
         return self._of_confronted(cell, {"correlation": correlation_name(kind)})
 
     def _conflicts_table(self) -> Table:
-        """Tests that are significant under exactly one of two families, and in opposite directions (7, 17)."""
+        """Count tests that are significant under exactly one of two families, or in opposite directions (7, 17)."""
         rows: list[tuple[Cell, ...]] = []
         for one, other in self._confronted():
             counts: list[Cell] = []
@@ -283,14 +283,14 @@ class MetaEvaluation(Result):
         return Table(columns, tuple(rows), self._about())
 
     def _conflicts(self, compared: Comparison, one: int, other: int) -> Conflicts | None:
-        """None where the two have no cutoff in common, as AP beside nDCG at two cutoffs."""
+        """Return the conflicts of two families, or None if they share no cutoff (AP, and nDCG at two cutoffs)."""
         try:
             return conflicts(compared, self.placed[one], self.placed[other])
         except CalipersError:
             return None
 
     def _power_table(self) -> Table:
-        """Significant tests, and their share of all tests (8, 18)."""
+        """Return the number of significant tests, and their share of all tests (8, 18)."""
         powers = {name: None if self.compared[name] is None else self.power(name) for name in self.sets}
         rows: list[tuple[Cell, ...]] = []
         for f, family in enumerate(self.families):
@@ -311,7 +311,7 @@ class MetaEvaluation(Result):
         return Table(columns, tuple(rows), self._about())
 
     def _pad_table(self) -> Table:
-        """Percentage absolute difference (9, 19)."""
+        """Return the percentage absolute difference (9, 19)."""
         rows: list[tuple[Cell, ...]] = [
             (
                 family.name,
@@ -322,7 +322,7 @@ class MetaEvaluation(Result):
         return Table(("measure", *self.sets), tuple(rows), {**self._about(), "denominator": self.method.pad})
 
     def _swaps_table(self) -> Table:
-        """Swap rates between each two sets (11, 21; 6.11, 6.12, 7.11, 7.12)."""
+        """Return the swap rates between each two sets (11, 21; 6.11, 6.12, 7.11, 7.12)."""
         pairs = list(combinations(self.sets, 2))
         rows: list[tuple[Cell, ...]] = [
             (family.name, *(swap_rate(self.averages[x][f], self.averages[y][f]) for x, y in pairs))
@@ -331,7 +331,7 @@ class MetaEvaluation(Result):
         return Table(("measure", *(f"{x} / {y}" for x, y in pairs)), tuple(rows), self._about())
 
     def _split_half_table(self) -> Table:
-        """set, measure, swap rate between random halves of the queries, and the difference needed for 5% swaps."""
+        """Return the swap rate between random halves of the queries, and the difference needed for 5% swaps."""
         rows: list[tuple[Cell, ...]] = []
         for name, parts in self.views.items():
             for family, view in zip(self.families, parts, strict=True):
@@ -342,7 +342,7 @@ class MetaEvaluation(Result):
         return Table(("set", "measure", "queries", "swap rate", "difference at 5%"), tuple(rows), self._about())
 
     def _stability_table(self) -> Table:
-        """Over bootstrap samples of the queries: how far rankings agree with that over all of them."""
+        """Return the agreement of rankings over bootstrap samples with the ranking over all queries."""
         rows: list[tuple[Cell, ...]] = []
         for name, parts in self.views.items():
             for family, view in zip(self.families, parts, strict=True):
@@ -358,7 +358,7 @@ class MetaEvaluation(Result):
         return Table(columns, tuple(rows), self._about())
 
     def across(self, other: MetaEvaluation) -> Table:
-        """Swap rates between two collections on each set that both have (10, 20)."""
+        """Return the swap rates between two collections on each set that both have (10, 20)."""
         shared = [name for name in self.systems if name in other.systems]
         if len(shared) < 2:
             raise CalipersError("the collections have fewer than two systems in common: name them alike")
@@ -401,7 +401,7 @@ class MetaEvaluation(Result):
 
 
 def _best(values: Mapping[str, float], what: str, of: str, format: str) -> str:
-    """The measure with the largest value, or those that share it, and the next one."""
+    """Return a sentence about the measure, or measures, with the largest value, and about the next one."""
     known = {name: value for name, value in values.items() if value == value}
     if not known:
         return f"no measure {what}"

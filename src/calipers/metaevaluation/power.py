@@ -1,4 +1,4 @@
-"""Discriminative power: how many pairs of systems a measure tells apart, and where two measures disagree about it.
+"""Discriminative power: the share of pairs of systems that a measure tells apart, and conflicts between two measures.
 
 Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
 """
@@ -22,20 +22,20 @@ from calipers.stats.significance import SEED, Samples
 
 @dataclass(frozen=True, eq=False)
 class DiscriminativePower(ShownAsTable):
-    """Of each family of measures: its achieved significance levels, one per pair of systems and cutoff."""
+    """Achieved significance levels of each family of measures, one per pair of systems and cutoff."""
 
     families: tuple[Family, ...]
-    levels: tuple[Floats, ...]  # of each family, descending
+    levels: tuple[Floats, ...]  # p values of each family, in descending order
     alpha: float
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, family: str) -> float:
-        """The share of the tests that are significant."""
+        """Return the share of significant tests of a family."""
         levels = self.levels[place_in(self.families, family)]
         return float((levels < self.alpha).mean()) if len(levels) else float("nan")
 
     def table(self) -> Table:
-        """measure, significant, tests, power; the most discriminative first."""
+        """Return one row per measure, the most discriminative first: measure, significant, tests, power."""
         rows = [
             (family.name, int((levels < self.alpha).sum()), len(levels), self[family.name])
             for family, levels in zip(self.families, self.levels, strict=True)
@@ -44,7 +44,7 @@ class DiscriminativePower(ShownAsTable):
         return Table(("measure", "significant", "tests", "power"), tuple(rows), self.metadata).with_best(("power",))
 
     def curve(self, family: str | None = None) -> Table:
-        """The curve of achieved significance levels: one row per pair, sorted by descending p. Lower is better."""
+        """Return the curve of achieved significance levels, one row per pair, by descending p. Lower is better."""
         chosen = self.families if family is None else (self.families[place_in(self.families, family)],)
         rows = [
             (each.name, rank, PValue(p))
@@ -67,9 +67,9 @@ def discriminative_power(
     samples: Samples | None = None,
     seed: int = SEED,
 ) -> DiscriminativePower:
-    """The share of pairs of systems that differ significantly under each measure, its cutoffs taken together.
+    """Return the share of pairs of systems that differ significantly under each measure, over all its cutoffs.
 
-    As in the literature nothing is corrected for the number of pairs, unless asked for.
+    As in the literature, p values are by default not corrected for the number of pairs.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31], [0.5, 0.41, 0.3]], measure="AP")
@@ -82,7 +82,7 @@ def discriminative_power(
 
 
 def power_of(compared: Comparison, of: Sequence[Family]) -> DiscriminativePower:
-    """Discriminative power from a comparison of all pairs."""
+    """Return the discriminative power from a comparison of all pairs."""
     levels = []
     for family in of:
         p = compared.p_adjusted[list(family.members)].ravel()
@@ -94,22 +94,22 @@ def power_of(compared: Comparison, of: Sequence[Family]) -> DiscriminativePower:
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Where two measures disagree about the significance of a difference."""
+    """Numbers of tests in which two measures agree or disagree about the significance of a difference."""
 
-    only_one: int  # significant under the first alone
-    only_other: int
+    only_one: int  # significant only under the first
+    only_other: int  # significant only under the second
     opposite: int  # significant under both, in opposite directions
     both: int  # significant under both, in the same direction
     tests: int
 
     @property
     def count(self) -> int:
-        """Significant under exactly one. Opposite directions are counted apart."""
+        """The number of tests that are significant under exactly one. Opposite directions are not included."""
         return self.only_one + self.only_other
 
 
 def conflicts(compared: Comparison, one: Family, other: Family) -> Conflicts:
-    """The tests in which two families of measures disagree, cutoff by cutoff."""
+    """Count the tests in which two families of measures disagree, cutoff by cutoff."""
     pairs = at_same_cutoffs(one, other)
     first, second = [m for m, _ in pairs], [m for _, m in pairs]
     significant = compared.significant

@@ -1,9 +1,11 @@
-"""Sets of queries and of documents on which measures are judged.
+"""Sets of queries and of documents on which measures are evaluated.
 
     all             every query
-    uninformative   the N queries on which systems beat a random ranking by least; ideal: those by most
+    uninformative   the N queries on which systems are least above a random ranking
+    ideal           the N queries on which systems are most above a random ranking
     hard, easy      the uninformative queries on which systems and random rankings score low, or high
-    broad           queries of whose documents at least half have grade 2 or more; focused: as many of the others
+    broad           queries that have grade 2 or more for at least half of their documents
+    focused         the same number of other queries
     left, right     every query, with a random half of its documents
 
 Karmaker & Feng 2022, sections 3.3 and 4.4; Feng, chapters 6 and 7.
@@ -45,7 +47,7 @@ def set_size(size: float, queries: int) -> int:
 
 
 def by_difference(types: QueryTypes, name: str, size: float, absolute: bool = False) -> Ints:
-    """The places of the queries of a set that depends on how far systems get above a random ranking."""
+    """Return the indices of the queries of a set that depends on the distance of systems from a random ranking."""
     defined = int((~np.isnan(types.difference)).sum())
     place = {query: i for i, query in enumerate(types.queries)}
     if name in ("hard", "easy"):
@@ -56,9 +58,9 @@ def by_difference(types: QueryTypes, name: str, size: float, absolute: bool = Fa
 
 
 def broad_and_focused(judgments: Judgments, *, seed: int = SEED) -> dict[str, Ints]:
-    """The places of the broad queries and of as many focused ones, the larger set being sampled.
+    """Return the indices of equally many broad and focused queries. The larger set is sampled.
 
-    Broad: at least half of the judged documents have a grade of 2 or more.
+    A query is broad if at least half of its judged documents have a grade of 2 or more.
 
     >>> sets = broad_and_focused(Judgments.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"a": 0}}))
     >>> {name: len(places) for name, places in sets.items()}
@@ -66,7 +68,7 @@ def broad_and_focused(judgments: Judgments, *, seed: int = SEED) -> dict[str, In
     """
     pool = judgments.pool
     broad = (pool.count(pool.grade >= 2) >= 0.5 * pool.size) & (pool.size > 0)
-    in_order = np.array(order_of(judgments.queries), np.int64)  # of their names, over which queries are drawn
+    in_order = np.array(order_of(judgments.queries), np.int64)  # queries are drawn in alphabetical order
     found = {"broad": in_order[broad[in_order]], "focused": in_order[(~broad & (pool.size > 0))[in_order]]}
     size = min(map(len, found.values()))
     random = np.random.default_rng(seed)
@@ -74,14 +76,14 @@ def broad_and_focused(judgments: Judgments, *, seed: int = SEED) -> dict[str, In
 
 
 def document_halves(judgments: Judgments, seed: int = SEED) -> dict[str, HalfOfDocuments]:
-    """Two random halves of the judged documents of each query."""
+    """Return two random halves of the judged documents of each query."""
     pool = judgments.pool
     chance = np.empty(len(pool.grade))
     chance[judgments.rows_by_name] = np.random.default_rng(seed).random(len(chance))
     order = np.lexsort((chance, pool.query))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - np.repeat(pool.offsets[:-1], pool.size)
-    # Of an odd number of documents, the left half of every second query gets one more.
+    # If the number of documents is odd, the left half has one more in every second query.
     second = np.argsort(order_of(judgments.queries)) % 2
     left = place < (pool.size + second)[pool.query] // 2
     return {name: HalfOfDocuments(judgments, chosen) for name, chosen in (("left", left), ("right", ~left))}
@@ -95,7 +97,7 @@ class HalfOfDocuments:
     """
 
     whole: Judgments
-    chosen: Any  # whether each row of the pool is in
+    chosen: Any  # True for each row of the pool that is kept
 
     @property
     def judgments(self) -> Judgments:
@@ -110,7 +112,7 @@ class HalfOfDocuments:
 
 @dataclass(eq=False)
 class HalfRun(RunView):
-    """A run of which only some judged documents are kept."""
+    """A run with only some of its judged documents."""
 
     half: HalfOfDocuments
 
@@ -126,7 +128,7 @@ class HalfRun(RunView):
 
 
 def only_documents(found: Retrieved, chosen: Any) -> Retrieved:
-    """What a run retrieved, with only the chosen rows of the pool; the others become as good as unjudged."""
+    """Keep only the chosen rows of the pool in what a run retrieved. All other documents become unjudged."""
     kept = np.flatnonzero(chosen[found.document])
     lists = np.repeat(np.arange(len(found.query)), np.diff(found.offsets))
     counts = np.bincount(lists[kept], minlength=len(found.query))

@@ -1,12 +1,12 @@
-"""What a number of judgments buys: many queries judged to a small depth, or few judged deeply.
+"""Plans for a budget of judgments: many queries judged to a small depth, or few queries judged deeply.
 
-A query judged to depth k costs what the pool of the given runs holds there: the documents that any of them has among
-its first k. So a budget buys budget / (mean pool size) queries. What they would show is seen by subsampling the pilot:
-queries are drawn with replacement, scores being those under the judgments that a pool of that depth would have had, and
+The cost of a query at depth k is the size of its pool: the number of documents that any of the given runs has among its
+first k. So a budget pays for budget / (mean pool size) queries. The power is estimated by subsampling the pilot:
+queries are drawn with replacement, scores are computed from the judgments that a pool of that depth would have had, and
 every pair of systems is tested by the paired t test. The power is the share of tests that are significant.
 
-The pilot is itself a sample of queries. Its own queries are drawn anew, and the power measured again, many times: the
-interval is the basic bootstrap's. It does not know about judgments that the pilot lacks.
+The pilot is itself a sample of queries. For the interval of the power, which is that of the basic bootstrap, the
+queries of the pilot are resampled many times. The interval does not account for judgments that the pilot lacks.
 
 Carterette & Smucker, Hypothesis testing with incomplete relevance judgments, CIKM 2007. Sakai, Topic set size design,
 Information Retrieval Journal 2016.
@@ -51,14 +51,14 @@ from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import SEED
 
 COLUMNS = ("measure", "depth", "queries", "judgments", "power", "low", "high", "frontier")
-DEPTHS = (5, 10, 20, 50, 100)  # where no measure has a cutoff
-SHARES = (0.25, 0.5, 1.0)  # of the budget: what the frontier is drawn through
-MOST_PAIRS = 200  # that are tested; of more, so many are drawn
-TESTS = (60_000, 300, 4000)  # that a power is measured by; fewest and most subsamples of all pairs that make them
-PILOTS = 60  # that are drawn anew for the intervals
-TESTS_OF_EACH = (2_000, 10, 400)  # the same for each of these pilots
+DEPTHS = (5, 10, 20, 50, 100)  # used if no measure has a cutoff
+SHARES = (0.25, 0.5, 1.0)  # shares of the budget for which plans are made
+MOST_PAIRS = 200  # if there are more pairs, this many are drawn at random
+TESTS = (60_000, 300, 4000)  # number of tests for one power; fewest and most subsamples of all pairs
+PILOTS = 60  # resampled pilots for the intervals
+TESTS_OF_EACH = (2_000, 10, 400)  # as TESTS, for each resampled pilot
 MOST_QUERIES = 100_000
-FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
+FEW_JUDGED = 0.9  # a smaller share of judged documents in a pool gives a warning
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,18 +69,18 @@ class BudgetPlan(Result):
     depth: Ints
     queries: Ints
     judgments: Ints
-    share: Floats  # of the budget that was to be spent
+    share: Floats  # share of the budget
     power: Floats
     low: Floats
     high: Floats
-    pool: dict[int, float]  # of each depth: documents to be judged per query, on average
-    judged: dict[int, float]  # of each depth: the share of them that the pilot has judged
+    pool: dict[int, float]  # {depth: mean number of documents to judge per query}
+    judged: dict[int, float]  # {depth: share of these documents that are judged in the pilot}
     budget: int
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What `calipers plan --budget` warns of: pools of which the pilot has judged too little."""
+        """A warning if the pilot has judged too few documents of a pool."""
         missing = {depth: 1 - share for depth, share in self.judged.items() if share < FEW_JUDGED}
         if not missing:
             return ()
@@ -92,7 +92,7 @@ class BudgetPlan(Result):
 
     @property
     def title(self) -> str:
-        """What the power is, and how many documents each depth takes."""
+        """The budget, the definition of the power, and the pilot."""
         about = self.metadata
         wanted = (
             "each pair's own difference" if about["difference"] is None else f"a difference of {about['difference']:g}"
@@ -118,12 +118,12 @@ class BudgetPlan(Result):
 
     @property
     def best(self) -> int:
-        """The row of the highest power; the cheapest of several."""
+        """The row with the highest power; the cheapest row if several have it."""
         return int(np.lexsort((self.judgments, -self.power))[0])
 
     @property
     def frontier(self) -> Any:
-        """Whether each row is better than everything that costs no more."""
+        """True for each row that has more power than every row of the same or a lower cost."""
         order = np.lexsort((-self.power, self.judgments))
         highest = np.maximum.accumulate(np.concatenate([[-1.0], self.power[order][:-1]]))
         found = np.zeros(len(order), bool)
@@ -191,7 +191,9 @@ def plan_budget(
     """
     check_type("evaluation", evaluation, Evaluation, "an Experiment")
     if kind_read(evaluation.measures.values()) != "grades":
-        raise CalipersError("a budget is planned for one grade per document: not for subtopics, preferences or judges")
+        raise CalipersError(
+            "plan_budget needs one grade per document; it does not take subtopics, preferences or judges"
+        )
     budget, alpha, level, seed = check_whole("budget", budget), check_alpha(alpha), check_level(level), check_seed(seed)
     difference = None if difference is None else check_number("difference", difference, above=0)
     pairs = check_pairs(pairs)
@@ -246,7 +248,7 @@ def plan_budget(
 def pool_sizes(
     runs: Sequence[Run], known: Judgments, depths: Sequence[int], jobs: int | None = None
 ) -> dict[int, Ints]:
-    """Of each depth: how many documents the pool of each judged query holds.
+    """Return for each depth the number of documents in the pool of each judged query.
 
     >>> from calipers.evaluation.inputs import as_judgments, as_runs
     >>> known = as_judgments({"q": {"a": 1}})
@@ -260,10 +262,10 @@ def pool_sizes(
     for whole in read_whole(runs, jobs):
         of = np.array([place.get(query, -1) for query in whole.queries], np.int64)[whole.query]
         rows = np.argsort(of, kind="stable")
-        rows = rows[np.searchsorted(of[rows], 0) :]  # without the queries that nobody judged
+        rows = rows[np.searchsorted(of[rows], 0) :]  # without queries that have no judgments
         starts = np.searchsorted(of[rows], np.arange(len(known.queries) + 1))
         order, first, _ = rank_segments(np.ascontiguousarray(whole.score[rows]), starts)
-        rows = rows[order[first <= deepest]]  # with all that ties with the last
+        rows = rows[order[first <= deepest]]  # including all documents tied with the last one
         starts = np.searchsorted(of[rows], np.arange(len(known.queries) + 1))
         word = as_words(whole.documents.take(rows))
         rows_in_order = by_score_then_id(whole.score[rows], starts, word.__getitem__)
@@ -282,7 +284,7 @@ def pool_sizes(
 def subsampled_power(
     differences: Differences, n: int, alpha: float, difference: float | None, level: float = 0.95, seed: int = SEED
 ) -> tuple[float, float, float]:
-    """The share of paired t tests on n queries, drawn from these, that are significant, and its interval."""
+    """Return the share of significant paired t tests on n queries drawn from the pilot, and its interval."""
     random = np.random.default_rng([seed, n])
     queries = differences.value.shape[1]
     even = np.full((1, queries), 1 / queries)
@@ -300,7 +302,10 @@ def _significant(
     differences: Differences, random: np.random.Generator, chances: Floats, samples: int, n: int, alpha: float,
     difference: float | None,
 ) -> Floats:  # fmt: skip
-    """Of each pilot, given by the chances of its queries: the share of significant tests over samples and pairs."""
+    """Return for each pilot the share of significant tests over samples and pairs.
+
+    chances: [pilot, query], the probability that a query is drawn.
+    """
     from scipy.special import stdtrit
 
     pilots = len(chances)
@@ -313,20 +318,20 @@ def _significant(
         mean = (drawn @ value.T) / count
         square = np.maximum((drawn @ np.square(value).T) / count - np.square(mean), 0.0)
         mean = mean.reshape(pilots, samples, -1)
-        # A pilot's differences vary a little less than those that it was drawn from.
+        # The differences of a sample vary a little less than those of its population.
         size = differences.n.astype(np.float64)
         spread = np.sqrt(size / np.maximum(size - 1, 1))
         centred = (mean - own[:, None]) * spread
         moved = centred + (own[:, None] if difference is None else difference)
         count = count.reshape(pilots, samples, -1)
         error = np.sqrt(square.reshape(pilots, samples, -1) / np.maximum(count - 1, 1)) * spread
-        critical = stdtrit(np.arange(-1, n), 1 - alpha / 2)[count.astype(np.int64)]  # by the queries that are shared
+        critical = stdtrit(np.arange(-1, n), 1 - alpha / 2)[count.astype(np.int64)]  # by number of shared queries
         found = (np.abs(moved) > critical * error) & (count > 1) & (np.abs(moved) > 1e-12)
     return np.asarray(found.mean(axis=(1, 2)))
 
 
 def _first_ranks(known: Judgments, runs: Sequence[RememberedRun], jobs: int | None) -> Ints:
-    """Of each judged document: the best rank that any run gives it."""
+    """Return the best rank of each judged document in any run."""
     first = np.full(len(known), np.iinfo(np.int64).max)
     with ThreadPoolExecutor(jobs or cpu_count() or 1) as pool:
         for found in pool.map(lambda run: run.retrieved(known), runs):
@@ -336,7 +341,7 @@ def _first_ranks(known: Judgments, runs: Sequence[RememberedRun], jobs: int | No
 
 
 def pool_depths(depths: Sequence[int] | None, measures: Sequence[Measure]) -> list[int]:
-    """The depths that are asked for, or those of the measures' cutoffs, or a few."""
+    """Return the given depths, or the cutoffs of the measures, or DEPTHS if no measure has a cutoff."""
     if depths is not None:
         if not depths or min(depths) < 1:
             raise CalipersError("the depths of pools are whole numbers of at least 1")
@@ -346,7 +351,7 @@ def pool_depths(depths: Sequence[int] | None, measures: Sequence[Measure]) -> li
 
 
 def _cutoff(measure: Measure) -> int | None:
-    """The rank below which a measure, or what it normalises, reads nothing."""
+    """Return the cutoff of a measure, or of the measure that it normalises, or None."""
     of = measure.parameters.get("of")
     cutoff = measure.parameters.get("cutoff")
     if isinstance(of, Measure):

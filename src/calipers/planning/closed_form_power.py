@@ -1,13 +1,14 @@
-"""The power of a test that is yet to be made, in closed form.
+"""The power of a planned test, in closed form.
 
     t       two-sided paired t:    Pr(|T'_{n-1}| > t_{1-alpha/2, n-1}),  T' noncentral by D sqrt(n) / s
             (one-sided, for a gate: Pr(T'_{n-1} > t_{1-alpha, n-1}))
     anova   one-way, m systems:    Pr(F'_{m-1, m(n-1)} > F_{1-alpha}),  F' noncentral by n D^2 / (2 sigma^2)
-    anova2  queries as blocks:     the same with (m - 1)(n - 1) error degrees of freedom
+    anova2  queries as blocks:     as anova, with (m - 1)(n - 1) error degrees of freedom
 
-D is the difference of the two systems, or of the best and the worst of m, all others being midway: the hardest case to
-find. s is the standard deviation of the paired differences; sigma that of the scores within a system (one-way), or of
-what is left of them without the effects of systems and queries (two-way): s^2 = 2 sigma^2.
+D is the difference of the two systems, or of the best and the worst of m systems with all others midway, which is the
+case that is hardest to detect. s is the standard deviation of the paired differences. sigma is the standard deviation
+of the scores within a system (one-way), or of the residuals without the effects of systems and queries (two-way), where
+s^2 = 2 sigma^2.
 
 Sakai, Topic set size design, Information Retrieval Journal 2016. Cohen, Statistical power analysis for the behavioral
 sciences, 1988.
@@ -29,7 +30,7 @@ MOST_QUERIES = 2**50
 
 
 def power_t(effect: float, n: int, alpha: float, systems: int = 2) -> float:
-    """The power of the two-sided paired t test for a difference of so many standard deviations on n queries.
+    """Return the power of the two-sided paired t test on n queries. effect: the difference in standard deviations.
 
     >>> round(power_t(0.5, 34, 0.05), 6)
     0.807778
@@ -38,17 +39,17 @@ def power_t(effect: float, n: int, alpha: float, systems: int = 2) -> float:
 
     critical = -float(stdtrit(n - 1, alpha / 2))  # 1 - alpha / 2 would lose the digits of a small alpha
     shift = effect * math.sqrt(n)
-    if shift > critical + 40:  # beyond what the tail of a normal distribution can tell from 1
+    if shift > critical + 40:  # the power rounds to 1
         return 1.0
     right = float(nctdtr(n - 1, -shift, -critical))
     left = float(nctdtr(n - 1, shift, -critical))
-    if math.isnan(right):  # two queries and a tiny alpha
+    if math.isnan(right):  # happens with two queries and a tiny alpha
         return _integrated(shift, n - 1, critical)
-    return right + (0.0 if math.isnan(left) else left)  # a tail too thin for the series
+    return right + (0.0 if math.isnan(left) else left)  # NaN if the tail is too small for the series
 
 
 def power_one_sided(effect: float, n: int, alpha: float, systems: int = 2) -> float:
-    """The power of the one-sided paired t test: Pr(T'_{n-1} > t_{1-alpha, n-1}).
+    """Return the power of the one-sided paired t test: Pr(T'_{n-1} > t_{1-alpha, n-1}).
 
     >>> round(power_one_sided(0.5, 27, 0.05), 6)
     0.811832
@@ -57,14 +58,14 @@ def power_one_sided(effect: float, n: int, alpha: float, systems: int = 2) -> fl
 
     critical = -float(stdtrit(n - 1, alpha))
     shift = effect * math.sqrt(n)
-    if shift > critical + 40:  # the same as above
+    if shift > critical + 40:  # the power rounds to 1
         return 1.0
     right = float(nctdtr(n - 1, -shift, -critical))
     return _integrated(shift, n - 1, critical, both=False) if math.isnan(right) else right
 
 
 def _integrated(shift: float, freedom: int, critical: float, both: bool = True) -> float:
-    """Pr(|T'| > critical), or Pr(T' > critical), as a mean over the deviation that the test will estimate."""
+    """Return Pr(|T'| > critical), or Pr(T' > critical), as an integral over the estimated standard deviation."""
     from scipy.special import ndtr
 
     s, weight = deviation_nodes(freedom)
@@ -72,7 +73,7 @@ def _integrated(shift: float, freedom: int, critical: float, both: bool = True) 
 
 
 def power_anova(effect: float, n: int, alpha: float, systems: int) -> float:
-    """The power of the one-way analysis of variance for a range of so many standard deviations on n queries.
+    """Return the power of the one-way analysis of variance on n queries. effect: the range in standard deviations.
 
     >>> round(power_anova(0.5, 60, 0.05, 3), 6)
     0.679747
@@ -81,7 +82,7 @@ def power_anova(effect: float, n: int, alpha: float, systems: int) -> float:
 
 
 def power_anova2(effect: float, n: int, alpha: float, systems: int) -> float:
-    """The same of the two-way analysis of variance, queries being blocks."""
+    """Return the power of the two-way analysis of variance on n queries, with queries as blocks."""
     return _power_f(effect, n, alpha, systems, (systems - 1) * (n - 1))
 
 
@@ -89,7 +90,7 @@ def _power_f(effect: float, n: int, alpha: float, systems: int, freedom: int) ->
     from scipy.special import betaincinv, ncfdtr
 
     shift = n * effect**2 / 2
-    share = float(betaincinv(freedom / 2, (systems - 1) / 2, alpha))  # the upper tail of F by the lower one of beta
+    share = float(betaincinv(freedom / 2, (systems - 1) / 2, alpha))  # upper tail of F from lower tail of beta
     critical = freedom / (systems - 1) * (1 - share) / share
     below = float(ncfdtr(systems - 1, freedom, shift, critical))
     if math.isnan(below):  # too far in a tail for the series
@@ -102,7 +103,7 @@ DESIGNS: dict[str, Power] = {"t": power_t, "anova": power_anova, "anova2": power
 
 
 def smallest_n(effect: float, power: float, alpha: float, design: str | Power = "t", systems: int = 2) -> int:
-    """The fewest queries with at least this power for a difference of so many standard deviations.
+    """Return the smallest number of queries with at least this power. effect: the difference in standard deviations.
 
     >>> smallest_n(0.5, 0.8, 0.05)
     34
@@ -114,7 +115,7 @@ def smallest_n(effect: float, power: float, alpha: float, design: str | Power = 
     while of(effect, high, alpha, systems) < power:
         low, high = high, 2 * high
         if high > MOST_QUERIES:
-            raise CalipersError("a difference this small would need more queries than can be counted")
+            raise CalipersError(f"the difference is too small: it needs more than {MOST_QUERIES:,} queries")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if of(effect, middle, alpha, systems) >= power else (middle, high)
@@ -122,7 +123,7 @@ def smallest_n(effect: float, power: float, alpha: float, design: str | Power = 
 
 
 def smallest_effect(n: int, power: float, alpha: float, design: str = "t", systems: int = 2) -> float:
-    """The smallest difference, in standard deviations, that n queries show with this power.
+    """Return the smallest difference, in standard deviations, that n queries detect with this power.
 
     >>> round(smallest_effect(34, 0.8, 0.05), 4)
     0.495
@@ -132,20 +133,20 @@ def smallest_effect(n: int, power: float, alpha: float, design: str = "t", syste
     while of(high, n, alpha, systems) < power:
         low, high = high, 2 * high
         if high == math.inf:
-            raise CalipersError(f"{n} queries show no difference with alpha {alpha:g}; plan with a larger alpha")
-    while low < (middle := (low + high) / 2) < high:  # until no number lies between them
+            raise CalipersError(f"{n} queries detect no difference with alpha {alpha:g}; plan with a larger alpha")
+    while low < (middle := (low + high) / 2) < high:  # until no double lies between low and high
         low, high = (low, middle) if of(middle, n, alpha, systems) >= power else (middle, high)
     return high
 
 
-# -- the deviation that a pilot shows ----------------------------------------------------------------------------------
+# -- standard deviation of the pilot -----------------------------------------------------------------------------------
 
 
 def deviation(values: Floats, design: str) -> tuple[float, int]:
-    """The standard deviation that a design is about, from scores of system x query, and its degrees of freedom.
+    """Return the standard deviation that a design needs, from scores of system x query, and its degrees of freedom.
 
-    For the t test that of the paired differences: with more than two systems the root of the mean of their variances
-    over all pairs, to which the degrees of freedom of one pair are given.
+    For the t test it is the standard deviation of the paired differences. With more than two systems it is the root
+    mean square over all pairs, with the degrees of freedom of one pair.
     """
     defined = ~np.isnan(values)
     if design == "anova":
@@ -168,7 +169,7 @@ def _root_mean_square(values: Floats) -> float:
 
 
 def upper_limit(freedom: int, level: float) -> float:
-    """The upper limit of a standard deviation, as a multiple of its estimate with so many degrees of freedom.
+    """Return the upper confidence limit of a standard deviation as a multiple of its estimate.
 
         sqrt(freedom / chi^2_{1-level, freedom})
 

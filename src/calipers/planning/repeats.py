@@ -1,10 +1,10 @@
-"""Several runs of one system (seeds, folds): how much of what is seen is the luck of a run, and tests that know it.
+"""Repeated runs of one system (seeds, folds): variance components, and tests that account for the variance of repeats.
 
     score = mean + system + query + system x query + repeat (within its system) + residual
 
-query, system x query, repeat and residual are random; the residual is how a repeat falls out on a query. Where all
-systems have as many repeats, the variances follow from the mean squares of the analysis of variance (Q queries, R
-repeats, S systems):
+query, system x query, repeat and residual are random effects. The residual is the effect of a repeat on a single query.
+If all systems have the same number of repeats, the variances follow from the mean squares of the analysis of variance
+(Q queries, R repeats, S systems):
 
     E MS(residual)     = residual
     E MS(repeat)       = residual + Q repeat
@@ -12,11 +12,12 @@ repeats, S systems):
     E MS(query)        = residual + R interaction + S R query
     E MS(system)       = residual + R interaction + Q repeat + Q R system
 
-else from the mixed model by restricted maximum likelihood. The variance of the difference of two systems is
+Otherwise they are estimated from the mixed model by restricted maximum likelihood. The variance of the difference of
+two systems is
 
-    2 interaction / Q + 2 repeat / R + 2 residual / (Q R):
+    2 interaction / Q + 2 repeat / R + 2 residual / (Q R)
 
-more queries do nothing about the second term, and more repeats nothing about the first.
+More queries do not reduce the second term, and more repeats do not reduce the first term.
 
 Searle, Casella & McCulloch, Variance components, 1992. Satterthwaite, An approximate distribution of estimates of
 variance components, Biometrics Bulletin 1946.
@@ -55,18 +56,18 @@ COMPONENTS = ("query", "system", "repeat", "interaction", "residual")
 COLUMNS = (
     "measure", *COMPONENTS, "queries", "repeats", "error", "error_2x_queries", "error_2x_repeats", "buy",
 )  # fmt: skip
-MOST_RUNS = 300  # that the mixed model takes: its time grows with their cube
-Groups = Mapping[str, tuple[str, str]]  # of each run: its system and its repeat
+MOST_RUNS = 300  # largest number of runs for the mixed model, because the time grows with its cube
+Groups = Mapping[str, tuple[str, str]]  # {run: (system, repeat)}
 
 
-# -- which runs are repeats of one system ----------------------------------------------------------------------------
+# -- runs that are repeats of one system -----------------------------------------------------------------------------
 
 
 def groups_by_pattern(runs: Sequence[str], pattern: str) -> dict[str, tuple[str, str]]:
-    """The system and the repeat of each run, from its name; a run that does not match is a system of its own.
+    """Return the system and the repeat of each run, from its name. A run that does not match is a separate system.
 
-    pattern: with {system} and {repeat}; or a regular expression of two groups; or one * for the repeat, after the
-        system's name, or two for both.
+    pattern: a text with {system} and {repeat}, or a regular expression with two groups, or a text with one * for the
+        repeat (after the system's name) or with two * for system and repeat.
 
     >>> groups_by_pattern(["bert-s1", "bert-s2", "bm25"], "{system}-s{repeat}")
     {'bert-s1': ('bert', '1'), 'bert-s2': ('bert', '2'), 'bm25': ('bm25', '')}
@@ -111,7 +112,10 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def read_repeats(source: str | Path, *, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """The same from a CSV table with the columns run, system and repeat; other runs are systems of their own."""
+    """Read the system and the repeat of each run from a CSV table with the columns run, system and repeat.
+
+    A run that is not in the table is a separate system.
+    """
     try:
         with open(source, encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
@@ -141,35 +145,36 @@ def _checked(found: dict[str, tuple[str, str]], what: str) -> dict[str, tuple[st
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RepeatedRuns(Result):
-    """Scores of repeated runs: how their variance splits, and which systems differ."""
+    """Variance components of the scores of repeated runs, and a comparison of the systems."""
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
-    runs: tuple[tuple[int, ...], ...]  # of each system: the places of its runs
-    values: tuple[Floats, ...]  # of each measure: [run, query], without the queries that are undefined for a run
+    runs: tuple[tuple[int, ...], ...]  # indices of the runs of each system
+    values: tuple[Floats, ...]  # [run, query] for each measure, without queries that are undefined for a run
     comparison: Comparison  # of the systems
     scores: Scores  # the means over the repeats: [measure, system, query]
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def repeats(self) -> tuple[int, ...]:
-        """Of each system: how many runs it has."""
+        """The number of runs of each system."""
         return tuple(map(len, self.runs))
 
     @property
     def balanced(self) -> bool:
+        """True if all systems have the same number of runs."""
         return len(set(self.repeats)) == 1
 
     @cached_property
     def components(self) -> tuple[dict[str, float], ...]:
-        """Of each measure: the variance of query, system, repeat, interaction (system x query) and residual."""
+        """The variances of query, system, repeat, interaction (system x query) and residual, for each measure."""
         if self.balanced:
             return tuple(components_by_anova(values[np.array(self.runs)]) for values in self.values)
         return tuple(components_by_reml(values, self.runs) for values in self.values)
 
     @property
     def title(self) -> str:
-        """The systems and how many runs each of them has."""
+        """The systems and their numbers of runs."""
         runs = ", ".join(
             f"{system} {count}" for system, count in zip(self.systems[:10], self.repeats[:10], strict=True)
         )
@@ -181,7 +186,7 @@ class RepeatedRuns(Result):
 
     @property
     def summary(self) -> str:
-        """Which systems differ, and whether more queries or more repeats would help, under the first measure."""
+        """The systems that differ, and the effect of more queries or more repeats, under the first measure."""
         row = self.table().row(self.measures[0])
         buy = row["buy"]
         return (
@@ -191,7 +196,7 @@ class RepeatedRuns(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """How many queries were left out under each measure."""
+        """The number of queries that were left out under each measure."""
         queries = self.metadata["queries"]
         return tuple(
             f"{queries - values.shape[1]} of {counted(queries, 'query')} undefined for a run under {measure}; left out"
@@ -205,9 +210,10 @@ class RepeatedRuns(Result):
         return Tables({"variance": self.variance, **{name: partial(compared.__getitem__, name) for name in compared}})
 
     def variance(self) -> Table:
-        """The variances, the standard error of a difference now and with twice the queries or repeats: what to buy.
+        """Return the variances, and the standard error of a difference now and with twice the queries or repeats.
 
-        Variances that come out negative are 0. With unequal repeats, their harmonic mean stands for them.
+        The column `buy` names the one of the two that helps more. Negative estimates of variances become 0. If systems
+        have unequal numbers of repeats, the harmonic mean is used.
         """
         repeats = len(self.repeats) / sum(1 / r for r in self.repeats)
         rows: list[tuple[Cell, ...]] = []
@@ -229,17 +235,17 @@ def repeated_runs(
     alpha: float = 0.05,
     level: float | None = None,
 ) -> RepeatedRuns:
-    """Compare systems of which there are several runs each, with the luck of a run as a random effect.
+    """Compare systems that have several runs each, with the repeat as a random effect.
 
-    repeats: a pattern of the runs' names, as "{system}-seed{repeat}", the path of a CSV table with run, system and
-        repeat, or {run: (system, repeat)}. A run that it does not know is a system of its own.
+    repeats: a pattern of the runs' names, such as "{system}-seed{repeat}", the path of a CSV table with run, system and
+        repeat, or {run: (system, repeat)}. A run that is not covered is a separate system.
 
         t = (mean_a - mean_b) / SE,  SE^2 = A + B - C
         A = variance over queries of the mean difference / Q,          Q - 1 degrees of freedom
         B = variance over repeats of a run's mean x (1/R_a + 1/R_b),   R_a + R_b - 2
         C = residual mean square x (1/R_a + 1/R_b) / Q,                (R_a + R_b - 2)(Q - 1)
 
-    with Satterthwaite's degrees of freedom; A alone where B < C. With one run per system it is the paired t test.
+    The degrees of freedom are Satterthwaite's. If B < C, SE^2 is A. With one run per system it is the paired t test.
     Queries that are undefined for any run are left out.
 
     >>> import calipers as cal
@@ -311,7 +317,7 @@ def _tested(values: Floats, runs: Sequence[Sequence[int]], means: Floats, a: Any
 
     n = values.shape[1]
     r = np.array([len(places) for places in runs])
-    # Of each system: the squares of its runs' means around their mean, and of what is left of each score.
+    # For each system: sums of squares of the runs' means around their mean, and of the residuals.
     between, residual = np.zeros(len(runs)), np.zeros(len(runs))
     for s, places in enumerate(runs):
         own = values[list(places)]
@@ -348,7 +354,7 @@ def _tested(values: Floats, runs: Sequence[Sequence[int]], means: Floats, a: Any
 
 
 def components_by_anova(values: Floats) -> dict[str, float]:
-    """The variances from the mean squares of scores of system x repeat x query.
+    """Return the variances, computed from the mean squares of scores of system x repeat x query.
 
     >>> values = np.array([[[0.5, 0.3, 0.6], [0.52, 0.3, 0.55]], [[0.4, 0.2, 0.5], [0.41, 0.25, 0.45]]])
     >>> {name: round(value, 5) for name, value in components_by_anova(values).items()}["system"]
@@ -378,7 +384,7 @@ def components_by_anova(values: Floats) -> dict[str, float]:
 
 
 def components_by_reml(values: Floats, runs: Sequence[Sequence[int]]) -> dict[str, float]:
-    """The variances by restricted maximum likelihood, from scores of run x query and the runs of each system.
+    """Return the variances by restricted maximum likelihood, from scores of run x query and the runs of each system.
 
     As every run has every query, the likelihood falls into two parts: Q - 1 contrasts between queries, each with the
     covariance of runs V = query J + interaction B + residual I, and the runs' means, with V + Q (system B + repeat I);
@@ -424,7 +430,7 @@ def components_by_reml(values: Floats, runs: Sequence[Sequence[int]]) -> dict[st
 
 
 def error_of(components: Mapping[str, float], queries: float, repeats: float) -> float:
-    """The standard error of the difference between two systems with so many queries and repeats."""
+    """Return the standard error of the difference between two systems with these numbers of queries and repeats."""
     variance = (
         components["interaction"] / queries
         + components["repeat"] / repeats

@@ -39,7 +39,7 @@ CURVE = 60  # points of a power curve
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleSizePlan(Result):
-    """One answer per measure."""
+    """Number of queries needed, and smallest detectable difference, for each measure."""
 
     measures: tuple[str, ...]
     difference: tuple[float, ...]  # that is to be found
@@ -52,15 +52,15 @@ class SampleSizePlan(Result):
     pairs: int
     design: str = "t"
     systems: int = 2
-    given: bool = True  # whether a difference was named; else it is the detectable one
-    queries_error: tuple[float, ...] = ()  # standard errors, where the answer was simulated
+    given: bool = True  # a difference was given; otherwise `difference` is the detectable one
+    queries_error: tuple[float, ...] = ()  # standard errors of simulated answers
     detectable_error: tuple[float, ...] = ()
     simulations: tuple[SimulatedExperiments, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
     def alpha_each(self) -> float:
-        """Of each test: alpha over the number of pairs (Bonferroni)."""
+        """Alpha of each test: alpha divided by the number of pairs (Bonferroni)."""
         return self.alpha / self.pairs
 
     @property
@@ -113,7 +113,7 @@ class SampleSizePlan(Result):
         return Tables({"plan": self._plan, "curve": self.curve})
 
     def _plan(self) -> Table:
-        """measure, difference, sd, power, alpha, pairs, queries, detectable: one row per measure."""
+        """Return one row per measure: measure, difference, sd, power, alpha, pairs, queries, detectable."""
         rows: list[tuple[Cell, ...]] = [
             (name, self.difference[m], self.sd[m], self.power, self.alpha, self.pairs, self.queries[m],
              self.detectable[m])
@@ -123,7 +123,7 @@ class SampleSizePlan(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to know about the standard deviation, and about what was simulated."""
+        """Sentences about the standard deviation and about simulations."""
         about = self.metadata
         found = [] if about["upper"] is None else [
             f"sd is the upper limit of the pilot's at confidence {about['upper']:g}"
@@ -133,7 +133,7 @@ class SampleSizePlan(Result):
         return (*found, *self._simulated())
 
     def _simulated(self) -> tuple[str, ...]:
-        """Return the standard errors of what was simulated."""
+        """Return the standard errors of simulated answers."""
         return tuple(
             f"{name}: {counted(self.queries[m], 'query')} (standard error {self.queries_error[m]:.1f}), detectable "
             f"{self.detectable[m]:.4f} (standard error {self.detectable_error[m]:.4f}), simulated"
@@ -142,7 +142,7 @@ class SampleSizePlan(Result):
         )
 
     def power_at(self, m: int, queries: int, difference: float | None = None) -> float:
-        """The power of the m-th measure with so many queries."""
+        """Return the power of the m-th measure with this number of queries."""
         difference = self.difference[m] if difference is None else difference
         if self.design in SIMULATED:
             return self.simulations[m].power(difference, queries).value
@@ -151,7 +151,7 @@ class SampleSizePlan(Result):
         return DESIGNS[self.design](difference / self.sd[m], queries, self.alpha_each, self.systems)
 
     def curve(self, queries: Sequence[int] | None = None) -> Table:
-        """The power of each measure by the number of queries: measure, queries, power."""
+        """Return the power of each measure by the number of queries: measure, queries, power."""
         sizes = self._sizes() if queries is None else list(queries)
         if self.design in SIMULATED:
             sizes = sizes[:: max(1, len(sizes) // 12)]  # each point is a simulation
@@ -159,7 +159,7 @@ class SampleSizePlan(Result):
         return Table(("measure", "queries", "power"), tuple(rows), self.metadata)
 
     def _sizes(self) -> list[int]:
-        """From a few queries to half as many again as the hungriest measure needs."""
+        """Return numbers of queries from 3 to 1.5 times the largest number that a measure needs."""
         most = max(*self.queries, *self.at_hand, 10) * 3 // 2
         found: Ints = np.unique(np.linspace(3, most, CURVE).round().astype(np.int64))
         return [int(n) for n in found]
@@ -179,18 +179,19 @@ def plan(
     samples: int | None = None,
     seed: int = SEED,
 ) -> SampleSizePlan:
-    """How many queries each measure needs to find a difference, from the scores of a pilot.
+    """Return the number of queries that each measure needs to detect a difference, from the scores of a pilot.
 
-    difference: of the means of two systems (anova, anova2: of the best and the worst) that is to be found; without it
-        the one that the queries at hand can show.
-    power: with which it is to be found. alpha: of two-sided tests, over the number of pairs (Bonferroni).
-    pairs: how many pairs of systems will be tested; `all` for all pairs of these systems.
-    queries: at hand; those of the pilot where not given.
+    difference: the difference to detect between the means of two systems (anova, anova2: of the best and the worst
+        system). Without it, the plan is for the difference that the queries at hand can detect.
+    power: the probability of detecting the difference.
+    alpha: the significance level of two-sided tests, divided by the number of pairs (Bonferroni).
+    pairs: the number of pairs of systems that will be tested, or `all` for all pairs of these systems.
+    queries: the number of queries at hand, by default that of the pilot.
     design: `t` (paired t), `anova` (one-way), `anova2` (queries as blocks), or simulated: `randomization`, `bootstrap`.
-    upper: plan for the upper limit of the standard deviation at this level of confidence, as 0.8: a pilot of a few
-        queries may have been lucky.
-    over: number of systems that anova and anova2 will compare; without it, those of the pilot.
-    samples, seed: of simulated designs.
+    upper: plan for the upper limit of the standard deviation at this confidence, such as 0.8, because a small pilot may
+        underestimate it.
+    over: the number of systems that anova and anova2 will compare, by default those of the pilot.
+    samples, seed: number of samples and seed of simulated designs.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]], measure="AP")
@@ -268,12 +269,12 @@ def plan(
 
 
 def _closed(design: str) -> str:
-    """The design in closed form: of a simulated one, where to look first."""
+    """Return the design in closed form. For a simulated design it is `t`, which gives the starting point."""
     return "t" if design in SIMULATED else design
 
 
 def _at_hand(values: Any) -> int:
-    """The queries on which at least two systems are defined."""
+    """Return the number of queries on which at least two systems are defined."""
     return max(int(((~np.isnan(values)).sum(axis=0) > 1).sum()), 2)
 
 

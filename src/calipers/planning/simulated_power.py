@@ -1,9 +1,10 @@
-"""The power of a test without a closed form: experiments are drawn from the pilot, and tested.
+"""Simulated power of a test that has no closed form: experiments are drawn from the pilot and tested.
 
-An experiment is a pair of systems, drawn at random, and n of its paired differences, drawn with replacement, less their
-mean, times sqrt(n0 / (n0 - 1)) (so that their variance is the pilot's), plus the difference that is to be found. The
-power is measured at a few sizes around the answer, and a probit line through these points is read off where it has the
-power that is wanted: far fewer experiments are needed than for a search. The line's error is that of the answer.
+An experiment is a pair of systems, drawn at random, and n of its paired differences, drawn with replacement. Their mean
+is subtracted, they are multiplied by sqrt(n0 / (n0 - 1)) so that their variance is that of the pilot, and the
+difference to detect is added. The power is measured at a few sizes around the answer. A probit line is fitted to these
+points, and the answer is where the line has the wanted power. This needs far fewer experiments than a search. The
+standard error of the answer is that of the line.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from calipers.stats.differences import Differences
 from calipers.stats.significance import TESTS, Settings
 
 SIMULATED = ("randomization", "bootstrap")
-EXPERIMENTS = (80, 400)  # at each size: fewer where they are large
+EXPERIMENTS = (80, 400)  # fewest and most experiments at each size; fewer if they are large
 WORK = 200_000_000  # experiments x samples x queries at each size
-BATCHES = 4  # of experiments, each with samples of its own: fewer where drawing these takes long
-DRAWN = 1_000_000  # samples x queries that are drawn at each size
-SAMPLES = 1_000  # of each test, or as many as a small alpha needs
+BATCHES = 4  # batches of experiments, each with its own samples; fewer if drawing takes long
+DRAWN = 1_000_000  # samples x queries drawn at each size
+SAMPLES = 1_000  # samples of each test; more if a small alpha needs them
 MOST_SAMPLES = 20_000
-AROUND = (0.75, 0.87, 1.0, 1.15, 1.3)  # sizes, as shares of the answer that is expected
+AROUND = (0.75, 0.87, 1.0, 1.15, 1.3)  # sizes as shares of the expected answer
 ROUNDS = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Pilot:
-    """The centred differences of each pair, and where they are defined."""
+    """Centred differences of each pair of systems in the pilot."""
 
-    centred: Floats  # [pair, query], those that are shared first
-    size: Ints  # how many they are
+    centred: Floats  # [pair, query]; shared queries come first
+    size: Ints  # number of shared queries of each pair
 
     @classmethod
     def of(cls, values: Floats, a: Ints, b: Ints) -> Pilot:
@@ -49,7 +50,7 @@ class Pilot:
         return cls(centred * np.sqrt(n / (n - 1))[:, None], n)
 
     def drawn(self, experiments: int, n: int, random: np.random.Generator) -> Floats:
-        """The differences of some experiments: [experiment, query], around 0."""
+        """Draw the differences of some experiments, with mean 0: [experiment, query]."""
         pair = random.integers(0, len(self.size), experiments)
         place = (random.random((experiments, n)) * self.size[pair][:, None]).astype(np.int64)
         return self.centred[pair[:, None], place]
@@ -66,7 +67,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedExperiments:
-    """Experiments with one test."""
+    """Simulated experiments with one test."""
 
     pilot: Pilot
     test: str
@@ -76,18 +77,18 @@ class SimulatedExperiments:
 
     @classmethod
     def of(cls, pilot: Pilot, test: str, alpha: float, seed: int, samples: int | None = None) -> SimulatedExperiments:
-        least = math.ceil(10 / alpha)  # fewer would hardly reach alpha at all
+        least = math.ceil(10 / alpha)  # with fewer samples, p would hardly ever be below alpha
         if samples is not None and samples + 1 < 1 / alpha:
             raise CalipersError(f"{samples} samples cannot show a p value below {alpha:.2g}; give at least {least}")
         if samples is None and least > MOST_SAMPLES:
             raise CalipersError(
-                f"with alpha {alpha:.2g} for each of so many pairs, the {test} test would need {least} samples in each "
-                "experiment; plan with the t test, or for fewer pairs"
+                f"with alpha {alpha:.2g} for each pair, the {test} test needs {least} samples in each experiment; plan "
+                "with the t test, or for fewer pairs"
             )
         return cls(pilot, test, alpha, seed, max(SAMPLES, least) if samples is None else samples)
 
     def power(self, difference: float, n: int) -> Estimate:
-        """The share of experiments in which the test finds this difference."""
+        """Return the share of experiments in which the test detects this difference."""
         fewest, most = EXPERIMENTS
         batches = min(max(DRAWN // (self.samples * n), 1), BATCHES)
         rows = min(max(WORK // (self.samples * n), fewest), most) // batches
@@ -104,7 +105,7 @@ class SimulatedExperiments:
         return Estimate(share, math.sqrt(max(share * (1 - share), 0.5 / total) / total), total)
 
     def queries(self, difference: float, power: float, expected: int) -> Estimate:
-        """How many queries the power takes; `expected` is where to look first."""
+        """Return the number of queries that gives the power. The search starts at `expected`."""
 
         def at(root: float) -> Estimate:
             return self.power(difference, max(3, round(root * root)))
@@ -113,12 +114,12 @@ class SimulatedExperiments:
         return Estimate(found.value**2, 2 * found.value * found.error)
 
     def difference(self, n: int, power: float, expected: float) -> Estimate:
-        """The difference that n queries show with this power; `expected` is where to look first."""
+        """Return the difference that n queries detect with this power. The search starts at `expected`."""
         return _crossing(lambda difference: self.power(difference, n), power, expected)
 
 
 def _crossing(at: Callable[[float], Estimate], power: float, expected: float, lowest: float = 0.0) -> Estimate:
-    """Where the power, as a probit line through points around the expected place, is the one that is wanted."""
+    """Return the place where a probit line, fitted to powers around the expected place, has the wanted power."""
     from scipy.special import ndtr, ndtri
 
     wanted = float(ndtri(power))
@@ -145,4 +146,7 @@ def _crossing(at: Callable[[float], Estimate], power: float, expected: float, lo
             expected = min(max(found, 0.5 * expected, lowest), 2 * expected)
         else:
             expected *= 2 if float(ndtr(z.mean())) < power else 0.5
-    raise CalipersError("the simulated power does not reach what is wanted; are there too few queries in the pilot?")
+    raise CalipersError(
+        f"the simulated power does not reach {power:g}: the pilot may have too few queries; use a larger pilot or a "
+        "design in closed form (t, anova, anova2)"
+    )
