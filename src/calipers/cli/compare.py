@@ -44,7 +44,7 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonMethod:
-    """How systems are compared, as the library's `compare` takes it."""
+    """The options of `calipers.compare`."""
 
     test: ComparisonTest
     correction: Correction
@@ -61,7 +61,7 @@ class ComparisonMethod:
 
 
 def method_options(seeded: bool = True) -> Decorator:
-    """How systems are compared, as `method`; without --seed where the command has one already."""
+    """Return the options of a comparison, as `method`. seeded: False if the command already has --seed."""
     return option_group(
         "method", ComparisonMethod,
         significance_options(
@@ -69,7 +69,7 @@ def method_options(seeded: bool = True) -> Decorator:
             others=", Dunnett's against --baseline, or posterior probabilities (bayes)", seeded=seeded,
         ),
         click.option("--baseline", metavar="SYSTEM", multiple=True,
-                     help="Compare the other systems with this one only: its name, tag, file or path; may be "
+                     help="Compare all other systems with this system only (its name, tag, file or path); may be "
                           "repeated."),
         click.option("--level", type=LEVEL,
                      help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."),
@@ -78,9 +78,10 @@ def method_options(seeded: bool = True) -> Decorator:
                      help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
                           "rank-biserial correlation."),
         click.option("--equivalence", type=POSITIVE, metavar="MARGIN",
-                     help="Two one-sided t tests: which pairs are different, equal within the margin, or undecided."),
+                     help="Say which pairs are different, equal within this margin (two one-sided t tests), or "
+                          "undecided."),
         click.option("--rope", type=NOT_NEGATIVE, metavar="WIDTH",
-                     help="For --test bayes: differences of at most this are equal in practice [default: 0.01]."),
+                     help="For --test bayes: differences up to this size count as equal [default: 0.01]."),
         query_groups_option,
         query_weights_option,
     )  # fmt: skip
@@ -111,7 +112,7 @@ class Reproduced:
 @option_group("reproduction", Reproduced)
 @click.option(
     "--original", nargs=2, metavar="A B", type=FILE,
-    help="With --reproduced: how well the advanced run A and its baseline B were reproduced.",
+    help="With --reproduced: measure how well the advanced run A and its baseline B were reproduced.",
 )  # fmt: skip
 @click.option("--reproduced", nargs=2, metavar="A2 B2", type=FILE, help="The reproductions of --original A B.")
 @click.option(
@@ -135,10 +136,10 @@ def command(
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """Which systems really differ: differences, intervals, p values, effect sizes, who beats whom.
+    """Test which systems differ: differences, confidence intervals, p values and effect sizes.
 
-    The inputs are judgments and runs as for evaluate, or one or more CSV files of scores: one row per query and one
-    column per system, or system, query and measures as evaluate -q writes them.
+    The inputs are judgments and runs, as for evaluate, or CSV files of scores. A file of scores has one row per query
+    and one column per system, or the columns system, query and measures that evaluate -q writes.
 
     \b
     calipers compare qrels.txt runs/* -m "nDCG@10 AP" --baseline bm25 --correction holm
@@ -160,13 +161,13 @@ def command(
         return
     if not inputs.judgments:
         raise click.MissingParameter(param_hint="'JUDGMENTS'", param_type="argument", ctx=click.get_current_context())
-    # With --repeats a baseline is a system of several runs, known once their names have been read.
+    # With --repeats, a baseline is a system with several runs. Its name is known only after the runs were read.
     baselines = method.baseline if repeats is not None else inputs.baselines(method.baseline)
     method = replace(method, baseline=baselines)
     scores = inputs.scores(lists)
     if repeats is not None:
         if (method.test, method.effect) != ("t", "d") or method.equivalence is not None:
-            raise CalipersError("--repeats has a t test of its own: leave out --test, --effect and --equivalence")
+            raise CalipersError("--repeats has its own t test: leave out --test, --effect and --equivalence")
         if method.query_groups or method.query_weights:
             raise CalipersError("--repeats takes neither --query-groups nor --query-weights")
         from calipers.planning.repeats import repeated_runs
@@ -193,7 +194,7 @@ def command(
 
 
 def conclude(compared: Comparison, plot: str | None) -> None:
-    """What it comes down to, and its chart."""
+    """Print the conclusions, and draw the chart."""
     for sentence in compared.conclusions():
         note(sentence)
     draw(plot, lambda charts: charts.stacked(*(charts.differences(compared, name) for name in compared.measures)))
@@ -215,12 +216,13 @@ def _reproducibility(
 
 
 def say_compared(compared: Comparison, strict: bool) -> None:
-    """What was done, and what was left out."""
+    """Print the title and the notes of a comparison."""
     note(compared.title)
     warn(compared.notes, strict)
 
 
 def say_repeats(found: RepeatedRuns) -> None:
+    """Print the title and the notes of repeated runs."""
     note(found.title)
     for sentence in found.notes:
         note(sentence)
@@ -229,6 +231,7 @@ def say_repeats(found: RepeatedRuns) -> None:
 def compared_tables(
     compared: Comparison, scores: Scores, show: tuple[str, ...], format: str, repeats: RepeatedRuns | None = None
 ) -> dict[str, tuple[str, Table]]:
+    """Return the tables to show, by name, each with its title."""
     if not show:
         show = ("pairs", "groups") if compared.groups else ("pairs",)
         if format == "table":

@@ -40,7 +40,7 @@ class OtherCollection:
     default="all",
     show_default=True,
     metavar="NAMES",
-    help="all, uninformative, ideal, hard, easy, broad, focused, left, right; separated by commas.",
+    help="Sets of queries, separated by commas: all, uninformative, ideal, hard, easy, broad, focused, left, right.",
 )
 @click.option(
     "--set-size",
@@ -48,9 +48,11 @@ class OtherCollection:
     default=0.25,
     show_default=True,
     metavar="N|SHARE",
-    help="Queries in the uninformative and in the ideal set.",
+    help="Number or share of the queries in the uninformative set and in the ideal set.",
 )
-@click.option("--absolute", is_flag=True, help="Choose these sets by the absolute difference to a random ranking.")
+@click.option(
+    "--absolute", is_flag=True, help="Choose these two sets by the absolute difference from a random ranking."
+)
 @population_option
 @significance_options("none")
 @click.option(
@@ -58,7 +60,7 @@ class OtherCollection:
     default="tau-b",
     show_default=True,
     metavar="NAME",
-    help="tau-a, tau-b, gamma, tau_AP, tau_AP-reversed, tau_AP-symmetric, spearman or weighted-tau.",
+    help="Rank correlation: tau-a, tau-b, gamma, tau_AP, tau_AP-reversed, tau_AP-symmetric, spearman, weighted-tau.",
 )
 @click.option(
     "--pad",
@@ -81,7 +83,7 @@ class OtherCollection:
     "other_systems",
     multiple=True,
     metavar="FILE",
-    help="A system of the second collection, of the same name as in the first; may be repeated.",
+    help="A system of the second collection, with the same name as in the first; may be repeated.",
 )
 @plot_option("the curves of achieved significance levels and the systems' scores")
 @lists
@@ -157,7 +159,7 @@ def _check_tables(names: list[str]) -> None:
 
 
 def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:
-    """Return the tables of these names that there are, with their titles."""
+    """Return those of the named tables that exist, with their titles."""
     from calipers.metaevaluation.measure_study import TABLES
 
     found: dict[str, tuple[str, Table]] = {}

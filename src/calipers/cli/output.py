@@ -1,4 +1,4 @@
-"""What a command writes: one table, or several with their titles, to the screen or to files."""
+"""Output of a command: one table, or several tables with their titles, on the screen or in files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ WRITTEN = "tables are written as .csv, .json, .md, .tex, .html or .txt"
 
 @dataclass(frozen=True)
 class Output:
-    """In which format tables are written, and where: on the screen where no file is named.
+    """The format of tables, and the file that they are written to. Without a file, they are printed.
 
-    The file's ending says the format where nothing else does.
+    If no format is given, the ending of the file decides.
     """
 
-    endings: ClassVar[Mapping[str, str]] = ENDINGS  # of file names, and the formats that they stand for
-    format: str = ""  # or None, where nothing is said
+    endings: ClassVar[Mapping[str, str]] = ENDINGS  # formats by the ending of the file name
+    format: str = ""  # or None if no format was given
     file: str | None = None
     safe_csv: bool = False
 
@@ -43,14 +43,14 @@ class Output:
 
     @property
     def is_folder(self) -> bool:
-        """Whether each of several tables goes to a file of its own."""
+        """True if each of several tables goes to a separate file."""
         return self.file is not None and (self.file.endswith("/") or Path(self.file).is_dir())
 
     def write(self, table: Table) -> None:
         self.write_text(self._text(table))
 
     def write_several(self, tables: Mapping[str, tuple[str, Table]]) -> None:
-        """Tables by their names, each with its title: one after the other, or one file each where a folder is named."""
+        """Write tables, each with its title, one after the other, or one file per table if a folder was given."""
         if self.file is not None and self.is_folder:
             Path(self.file).mkdir(parents=True, exist_ok=True)
             for key, (_, table) in tables.items():
@@ -94,7 +94,7 @@ class Output:
 
 
 def format_of(file: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
-    """What a file's ending stands for; text where it stands for nothing, and nothing that is not written.
+    """Return the format for the ending of a file, `table` if the ending is unknown. Foreign formats are an error.
 
     >>> format_of("table.md"), format_of("table"), format_of(None)
     ('markdown', 'table', 'table')
@@ -116,18 +116,19 @@ safe_csv_option = click.option(
 )
 _format = declared(
     click.option("--format", type=LibraryChoice("calipers.choices:TableFormat"),
-                 help="For a terminal, other programs, or papers [default: what -o ends in, or table]."),
+                 help="Format of the output [default: by the ending of -o, or table]."),
     safe_csv_option,
 )  # fmt: skip
 
 # One table, as `output`.
 output = option_group(
     "output", Output, _format,
-    click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen."),
+    click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT,
+                 help="Write to this file instead of the screen."),
 )  # fmt: skip
 # Several tables, as `output`.
 several_outputs = option_group(
     "output", Output, _format,
     click.option("-o", "--output", "file", metavar="FILE", type=OutputFile(folder=True),
-                 help="Write to this file, not to the screen; into a folder, one file per table."),
+                 help="Write to this file instead of the screen; into a folder, one file per table."),
 )  # fmt: skip

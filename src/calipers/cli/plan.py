@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
 
-ANSWERS = 10  # measures whose answer is said in a sentence
+ANSWERS = 10  # largest number of measures that get a sentence
 
 
 def _depths(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
@@ -50,7 +50,7 @@ def _depths(context: click.Context, parameter: click.Parameter, value: str | Non
 
 @dataclass(frozen=True)
 class Design:
-    """The experiment that is planned."""
+    """The options of `calipers.plan`."""
 
     difference: float | None
     power: float
@@ -75,7 +75,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Budget:
-    """Judgments to be spent, on pools of which depths."""
+    """The options of `calipers.planning.plan_budget`: number of judgments, and depths of pools."""
 
     budget: int | None
     depths: list[int] | None
@@ -87,26 +87,26 @@ class Budget:
 @option_group("design", Design)
 @click.option("--difference", type=POSITIVE, metavar="D",
               help="Difference between two systems [default: the smallest that these queries can detect].")  # fmt: skip
-@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance of finding the difference.")
+@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Probability of detecting the difference.")
 @alpha_option
 @click.option("--pairs", default=1, show_default=True, metavar="N|all", type=PAIRS,
-              help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
+              help="Number of pairs that will be tested, or all. Alpha is divided by it (Bonferroni).")  # fmt: skip
 @click.option("--queries", type=WholeNumber(2), metavar="N",
               help="Number of available queries [default: the queries of the pilot].")  # fmt: skip
 @click.option("--design", type=LibraryChoice("calipers.choices:Design"), default="t",
               show_default=True,
-              help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
-                   "means; or, simulated from the pilot, randomisation or bootstrap.")  # fmt: skip
+              help="Paired t test; one-way or two-way (queries as blocks) analysis of variance, for the difference of "
+                   "the best and the worst mean; or a randomisation or bootstrap test, simulated.")  # fmt: skip
 @click.option("--over", type=WholeNumber(2), metavar="M",
-              help="Systems that anova and anova2 will compare [default: those of the pilot].")  # fmt: skip
+              help="Number of systems that anova and anova2 will compare [default: that of the pilot].")  # fmt: skip
 @click.option("--upper", type=LEVEL, metavar="LEVEL",
-              help="Plan for the upper limit of the standard deviation at this confidence, as 0.8.")  # fmt: skip
+              help="Plan for the upper limit of the standard deviation at this confidence, such as 0.8.")  # fmt: skip
 @option_group("budget", Budget)
 @click.option("--budget", type=WholeNumber(1), metavar="N",
-              help="Judgments to be spent: on how many queries, how deep, for which measure?")  # fmt: skip
+              help="Number of judgments: plan the number of queries, the depth and the measure.")  # fmt: skip
 @click.option("--depths", metavar="NUMBERS", callback=_depths,
-              help="With --budget: depths of the pools, as 5,10,20 [default: the measures' cutoffs].")  # fmt: skip
-@click.option("--frontier", is_flag=True, help="With --budget: the best for less than the whole budget, too.")
+              help="With --budget: depths of the pools, such as 5,10,20 [default: the measures' cutoffs].")  # fmt: skip
+@click.option("--frontier", is_flag=True, help="With --budget: show the plans that no cheaper plan beats.")
 @repeats_option
 @click.option(
     "--samples", type=WholeNumber(1), help="Samples of each simulated test [default: 1000, or what alpha needs]."
@@ -188,7 +188,7 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
 
 
 def _say(made: SampleSizePlan, output: Output) -> None:
-    """Say the answer first: above the table on a screen, beside it otherwise. Then say what was planned."""
+    """Print the answer, above the table on a screen and to stderr otherwise. Then print what was planned."""
     answers = [f"{sentence}." for sentence in made.conclusions()[:ANSWERS]]
     if output.format == "table" and output.file is None:
         show("\n".join(answers) + "\n\n")

@@ -1,4 +1,4 @@
-"""What commands print: tables, and notes beside them. Without click: some are done before it would be loaded."""
+"""Printing of tables, notes and warnings. It does not import click: some commands end before click is loaded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def write(table: Table, format: str, output: str | None = None) -> None:
-    """Print a table, or write it whole to a file: through a temporary file, so that nothing is left half written."""
+    """Print a table, or write it to a file. A temporary file makes sure that no incomplete file is left."""
     write_text(table.to(format), output)
 
 
 def write_text(text: str, output: str | None = None) -> None:
-    """The same with any text."""
+    """Print text, or write it to a file."""
     if output is None or output == "-":
         show(text)
         return
@@ -54,18 +54,18 @@ def show(text: str, workflow_commands: bool = False) -> None:
 
 @contextmanager
 def told_of_output() -> Iterator[None]:
-    """An error of the system while standard output is written is said to be one."""
+    """Turn an error of the system during writing to standard output into a CalipersError."""
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader has gone, which is no error
+        raise  # the reader closed the pipe, which is not an error
     except OSError as error:
         why = "it is closed" if error.errno == errno.EBADF else error.strerror
         raise CalipersError(f"standard output cannot be written: {why}") from None
 
 
 def note(text: str) -> None:
-    """One line beside the result, never in it. Whether anybody reads it does not matter."""
+    """Print one line to stderr, never into the result. Errors while doing so are ignored."""
     from calipers.results.tables import visible
 
     with suppress(OSError):
@@ -73,7 +73,7 @@ def note(text: str) -> None:
 
 
 def warn(texts: Sequence[str], strict: bool) -> None:
-    """Warnings, each once; with --strict the first is an error."""
+    """Print each warning once. With --strict, the first warning is an error."""
     if texts and strict:
         raise CalipersError(f"{texts[0]} (--strict)")
     for text in texts:
