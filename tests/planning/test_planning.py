@@ -179,7 +179,7 @@ def test_simulated_designs_agree_with_the_t_test_on_normal_differences(design: s
         ({"upper": 2}, "not between 0 and 1"),
         ({"power": 0.04}, "not above alpha"),
         ({"design": "anova", "pairs": "all"}, "no pairs to correct for"),
-        ({"design": "randomization", "pairs": 5000}, "would need"),
+        ({"design": "randomization", "pairs": 5000}, "samples in each experiment"),
     ],
 )
 def test_what_cannot_be_planned(options: dict[str, object], message: str) -> None:
