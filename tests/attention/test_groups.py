@@ -162,7 +162,7 @@ def test_documents_that_are_left_out_get_no_attention() -> None:
 
 def test_what_is_refused() -> None:
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
-    needs = "need the groups of documents: --document-groups FILE"
+    needs = "need groups of documents: set document_groups"
     for ask in (
         lambda: cal.evaluate(qrels, run, "AWRF"),
         lambda: cal.evaluate(qrels, run, "W(AWRF)"),
@@ -221,4 +221,4 @@ def test_every_command_takes_groups(tmp_path: Path) -> None:
     spark = CliRunner().invoke(
         root, ["evaluate", *files, "-m", "AWRF", "--document-groups", files[0], "--engine", "spark"]
     )
-    assert "--document-groups is not for --engine spark" in str(spark.exception)
+    assert "--document-groups does not work with --engine spark" in str(spark.exception)

@@ -319,7 +319,7 @@ def test_the_advice_is_what_evaluate_prints(files: Path) -> None:
             root, ["evaluate", "qrels.txt", "two.run", "-m", "nDCG@10", "--format", "csv", *like]
         )
         assert done.stdout.splitlines()[2].split(",")[:2] == printed.stdout.splitlines()[1].split(",")
-    assert "Report nDCG@10 as definition has it (calipers evaluate --like definition), with the exp gain" in done.stderr
+    assert "Report nDCG@10 as definition has it (like='definition'), with the exp gain" in done.stderr
 
 
 def test_formats_and_choices(files: Path) -> None:

@@ -948,7 +948,7 @@ def test_inform_difference(folder: Path) -> None:
     ]
     done = inform(*arguments, "--limit", 2, "--format", "csv")
     assert len(rows(done)) == 2
-    assert "of the 2 most alike pairs 100.0% are of one group" in done.stderr
+    assert "same group: 100.0% of the 2 most similar pairs" in done.stderr
     done = inform(
         "difference", folder / "qrels.txt", folder / "a*.run", folder / "nothing.run", "--plot", folder / "d.html"
     )

@@ -219,7 +219,7 @@ def test_other_scales_are_refused_with_both_shown_or_mapped(tmp_path: Path) -> N
         ("human:two", "cannot read the map"),
         ("human:>=nan", "cannot read the map"),
         ("human:0=0,1=1,2=inf,3=3", "cannot read the map"),
-        ("human:0=0,0=1,1=1,2=2,3=3", "two grades for one"),
+        ("human:0=0,0=1,1=1,2=2,3=3", "changes the same grade twice"),
         ("nobody:>=2", "nobody"),
         ("human:0=0,1=1", "grade 2 of human"),
     ):

@@ -34,7 +34,7 @@ def advice(audit: Audit) -> str:
 
 
 def _reported(audit: Audit, name: str) -> str:
-    """Return the name of the figure to report, and the command that prints it."""
+    """Return the name of the figure to report, and the convention that gives it."""
     from calipers.conventions import PLAIN
     from calipers.measures.grammar import parse_all
 
@@ -44,7 +44,7 @@ def _reported(audit: Audit, name: str) -> str:
     with_gain = f", with the {gain} gain" if isinstance(gain, str) else ""
     if reference == PLAIN:
         return f"calipers evaluate prints it{with_gain}"
-    return f"{reference.name} has it (calipers evaluate --like {reference.name}){with_gain}"
+    return f"{reference.name} has it (like={reference.name!r}){with_gain}"
 
 
 def _largest(audit: Audit, name: str) -> float:

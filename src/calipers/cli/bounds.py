@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,65 +20,65 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output
 
+if TYPE_CHECKING:
+    from calipers.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking
+
 
 @dataclass(frozen=True)
-class Kind:
-    """Which bounds: exact, sampled or published ones, and of which documents."""
+class BoundOptions:
+    """Options of the bounds: keywords of `Experiment.bounds`."""
 
-    sd: str
-    expected: str
-    ideal: str
+    population: str
+    sd: DeviationOfRandom
+    expected: ExpectedOfRandom
+    ideal: IdealRanking
+
+
+@dataclass(frozen=True)
+class ScoringRules:
+    """Rules of scoring: keywords of `Experiment`."""
+
+    like: Any
     costs: str | None
     document_groups: str | None
 
 
 @grouped_command("bounds")
 @inputs(optional=True)
+@option_group("options", BoundOptions)
+@option_group("rules", ScoringRules)
 @population_option
 @like_option
-@option_group("bounds", Kind)
 @click.option(
     "--sd", type=LibraryChoice("calipers.choices:DeviationOfRandom"), default="exact", show_default=True,
-    help="Draw random rankings where the standard deviation has no closed form.",
+    help="Draw random rankings if the standard deviation has no closed form.",
 )  # fmt: skip
 @click.option("--expected", type=LibraryChoice("calipers.choices:ExpectedOfRandom"), default="exact",
-              show_default=True, help="The exact expected value, or the published one of SP and AP.")  # fmt: skip
+              show_default=True, help="The exact expected score, or the published formula for SP and AP.")  # fmt: skip
 @click.option("--ideal", type=LibraryChoice("calipers.choices:IdealRanking"), default="exact",
-              show_default=True, help="The best ranking, the published ideal of SP and AP, or the greedy "
-                                      "one of measures by subtopic.")  # fmt: skip
+              show_default=True, help="Score of the best ranking, the published ideal of SP and AP, or a "
+                                      "greedy ranking for measures by subtopic.")  # fmt: skip
 @costs_option
 @document_groups_option
-@plot_option("how many queries have which random score")
+@plot_option("a histogram of the expected scores of random rankings")
 @output
-def command(
-    inputs: Inputs,
-    population: str,
-    like: Any,
-    bounds: Kind,
-    plot: str | None,
-    output: Output,
-) -> None:
+def command(inputs: Inputs, options: BoundOptions, rules: ScoringRules, plot: str | None, output: Output) -> None:
     """Show the scores of the best, the worst and a random ranking of each query's documents.
 
     \b
     calipers bounds qrels.txt -m "nDCG@10 AP ERR@20"
     calipers bounds qrels.txt run.txt -m "nDCG@10" --population retrieved
     """
-    from calipers.limits.pool_bounds import bounds as bounds_of
-    from calipers.measures.exactness import exactness_notes
     from calipers.measures.populations import OF_LISTS, what_is_shuffled
 
-    wanted = inputs.wanted()
-    names = list(wanted)
-    known = inputs.read_judgments(inputs.judgments, wanted.values())
-    runs = inputs.runs() if inputs.systems else None
-    found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
-    if like is not None:
-        note(f"like {like.name}: {like.sentence}")
-    if runs is not None and population not in OF_LISTS:
-        note(f"the bounds of the population {population} do not depend on the systems")
-    for sentence in exactness_notes(found.inexact, found.largest_errors):
+    experiment = inputs.experiment(**vars(rules))
+    found = experiment.bounds(**vars(options))
+    if rules.like is not None:
+        note(f"like {rules.like.name}: {rules.like.sentence}")
+    if experiment.runs and options.population not in OF_LISTS:
+        note(f"the bounds of the population {options.population} do not depend on the systems")
+    for sentence in found.notes:
         note(sentence)
-    note(what_is_shuffled(population))
+    note(what_is_shuffled(options.population))
     output.write(found.table())
-    draw(plot, lambda charts: charts.stacked(*(charts.expected_histogram(found, name) for name in names)))
+    draw(plot, lambda charts: charts.stacked(*(charts.expected_histogram(found, name) for name in found.measures)))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fusion:
-    """How runs are fused."""
+    """Options of the fusion method."""
 
     method: str | None
     normalize: str
@@ -51,7 +51,7 @@ class Fusion:
 
 @dataclass(frozen=True)
 class Bound:
-    """Which bound of fusions is asked for instead, on whose judgments."""
+    """Bound of fusions to compute instead, and its judgments."""
 
     rule: str | None
     qrels: str | None
@@ -61,7 +61,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Kept:
-    """What of the lists takes part and is kept, and the name of the fused run."""
+    """Number of documents to read and to keep, and the name of the fused run."""
 
     depth: int | None
     keep: int | None
@@ -84,14 +84,14 @@ class Kept:
     type=LibraryChoice("calipers.choices:ScoreScaling"),
     default="minmax",
     show_default=True,
-    help="What the comb methods do to the scores of each list first.",
+    help="Normalisation of the scores of each list, for the comb methods.",
 )
 @click.option(
     "--weight",
     "weights",
     multiple=True,
     metavar="NUMBER|NAME=NUMBER",
-    help="Weight of a run, in the order of the runs or by name; repeated.",
+    help="Weight of a run, in the order of the runs or by name. Repeat the option for each run.",
 )
 @click.option("-k", "constant", type=NUMBER, default=60.0, show_default=True, help="The constant of rrf.")
 @click.option("-p", "persistence", type=NOT_NEGATIVE, default=0.8, show_default=True, help="The persistence of rbc.")
@@ -99,29 +99,29 @@ class Kept:
     "--bound",
     "rule",
     type=LibraryChoice("calipers.choices:FusionBound"),
-    help="Instead: what one who knows the judgments could make of the runs: naive, the most that any fusion could "
-    "reach; pareto or majoritarian, the best in AP that respects unanimity or the majority of the runs, exact where "
-    "few relevant documents are held up; needs --qrels.",
+    help="Write the best fusion for a user who knows the judgments instead. naive is an upper bound on every fusion. "
+    "pareto and majoritarian have the largest AP among orders that respect unanimity or the majority of the runs. "
+    "Needs --qrels.",
 )
-@click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="The judgments that --bound sorts by.")
+@click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="Judgments for --bound.")
 @click.option(
     "--by",
     type=LibraryChoice("calipers.fusion.oracles:BY"),
     default="search",
     show_default=True,
-    help="With --bound pareto or majoritarian: search for the best order, or sort with Montague's comparator.",
+    help="For --bound pareto or majoritarian: search for the best order, or sort with Montague's comparator.",
 )
 @click.option(
     "--votes",
     type=LibraryChoice("calipers.fusion.oracles:VOTES"),
     default="all",
     show_default=True,
-    help="With --by sort: count the votes of all runs (all), of those that retrieve one of the two documents (cast), "
-    "or of these where half is enough (half).",
+    help="For --by sort: count the votes of all runs (all), or of the runs that retrieve one of the two documents "
+    "(cast). half is like cast, but equal votes keep the order instead of comparing grades.",
 )
-@click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list take part.")
-@click.option("--keep", type=WholeNumber(1), help="Only the first N documents of each fused list.")
-@click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
+@click.option("--depth", type=WholeNumber(1), help="Fuse only the first N documents of each list.")
+@click.option("--keep", type=WholeNumber(1), help="Keep only the first N documents of each fused list.")
+@click.option("--name", help="Name (tag) of the fused run [default: the method or bound].")
 @systems_as_option("RUN", TABLES_OR_RUN)
 @columns_option
 @columns_apart
@@ -136,7 +136,7 @@ class Kept:
     "--output",
     metavar="FILE",
     type=OUTPUT,
-    help="Write to this file: TREC's format, or what the ending says (.json, .parquet, .run.gz ...).",
+    help="Write to this file, in TREC's format or the format of the ending (.json, .parquet, .run.gz ...).",
 )
 def command(
     runs: Runs,
@@ -147,7 +147,7 @@ def command(
     jobs: int | None,
     output: str | None,
 ) -> None:
-    """Several runs as one, or what one who knows the judgments could make of them.
+    """Fuse several runs into one, or compute an upper bound on the score of their fusions.
 
     \b
     calipers fuse runs/* --method combmnz --normalize minmax -o fused.run
@@ -155,15 +155,15 @@ def command(
     calipers fuse runs/* --bound naive --qrels qrels.txt -o ceiling.run
     """  # fmt: skip
     if bound.rule is None and bound.qrels is not None:
-        raise CalipersError("--qrels is for --bound: a fusion does not see the judgments")
+        raise CalipersError("--qrels needs --bound: a fusion does not use judgments")
     if bound.rule is None and (bound.by, bound.votes) != ("search", "all"):
-        raise CalipersError("--by and --votes are for --bound")
+        raise CalipersError("--by and --votes need --bound")
     if bound.by == "search" and bound.votes != "all":
-        raise CalipersError("--votes is for --by sort")
+        raise CalipersError("--votes needs --by sort")
     if bound.rule is not None and (fusion.method is not None or fusion.weights):
-        raise CalipersError("choose either --bound or a --method (with its --weight)")
+        raise CalipersError("--bound cannot be combined with --method or --weight")
     if bound.rule is not None and bound.qrels is None:
-        raise CalipersError("--bound needs the judgments: --qrels FILE")
+        raise CalipersError("--bound needs judgments: add --qrels FILE")
     opened = runs.runs()
     from calipers.fusion.combine import fuse
     from calipers.fusion.oracles import fusion_bound, oracle_note
@@ -198,7 +198,7 @@ def _weights(given: tuple[str, ...]) -> list[float] | dict[str, float] | None:
     if all(equals for _, equals, _ in named):
         return dict(zip((name for name, _, _ in named), numbers, strict=True))
     if any(equals for _, equals, _ in named):
-        raise CalipersError("--weight: either all by name or all in the order of the runs")
+        raise CalipersError("--weight: give all weights by name, or all in the order of the runs")
     return numbers
 
 

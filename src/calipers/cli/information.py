@@ -39,19 +39,19 @@ if TYPE_CHECKING:
 
 @click.group("information", cls=GroupOfCommands)
 def command() -> None:
-    """What rankings tell about the judgments, in bits.
+    """Measure the information of rankings about the judgments, in bits.
 
     \b
-    calipers information ric qrels.txt runs/*                         RIC of each system beside AP and nDCG
-    calipers information joint qrels.txt a.run b.run c.run            how much the systems know together
-    calipers information difference qrels.txt runs/* --plot d.html    which systems are the same underneath
-    calipers information tau scores.csv --x ERR --y nDCG --given AP   how alike measures are, given others
+    calipers information ric qrels.txt runs/*                         RIC of each system, with AP and nDCG
+    calipers information joint qrels.txt a.run b.run c.run            joint information of several systems
+    calipers information difference qrels.txt runs/* --plot d.html    pairs of systems with similar information
+    calipers information tau scores.csv --x ERR --y nDCG --given AP   similarity of measures, given other measures
     """
 
 
 @dataclass(frozen=True)
 class RankingPolicies:
-    """How lists are read, whether warnings are errors, and how many threads read."""
+    """Options for reading lists: relevance, cut, ties, depth, strictness and threads."""
 
     rel: float
     cut: str
@@ -61,7 +61,7 @@ class RankingPolicies:
     jobs: int | None
 
     def experiment(self, inputs: Inputs, progress: Callable[[int], None] | None = None) -> Experiment:
-        """Return the experiment of some inputs."""
+        """Return the experiment with these inputs and options."""
         return inputs.experiment(ties=self.ties, depth=self.depth, jobs=self.jobs, progress=progress)
 
 
@@ -72,7 +72,7 @@ _lists = option_group(
     click.option("--cut", type=LibraryChoice("calipers.measures.information:CUTS"), default="relevant",
                  show_default=True, help="Cut each list after its last relevant document, or not at all (none)."),
     click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
-                 help="What documents of equal score count as; average takes a tied pair half each way."),
+                 help="Order of documents with equal scores. average counts a tied pair half in each order."),
     depth_option,
     strict_option,
     jobs_option,
@@ -88,11 +88,11 @@ _lists = option_group(
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @output
 def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output) -> None:
-    """Relevance information correlation of each system, beside AP and nDCG.
+    """Show the relevance information correlation (RIC) of each system, with AP and nDCG.
 
-    Plain RIC rewards lists that are the wrong way round; signed counts them below 0. JUDGMENTS may be preferences
-    (--judgments-as preferences: query document document, the better one first); then without AP and nDCG, and beside
-    what shuffled lists would get.
+    RIC also rewards lists in reverse order. The column signed counts them below 0. JUDGMENTS may be preferences
+    (--judgments-as preferences, with lines: query document document, the better document first). The table then has
+    the RIC of shuffled lists instead of AP and nDCG.
 
     \b
     calipers information ric qrels.txt runs/* --format csv
@@ -122,8 +122,9 @@ def _note_wrong_way_round(study: RicStudy) -> None:
         counts = wrong.sum(axis=1)
         most = int(counts.argmax())
         note(
-            f"{wrong.sum()} of {wrong.size} lists have more pairs in the wrong order than in the right one (at most "
-            f"{counts[most]} of {wrong.shape[1]}, {study.systems[most]}); RIC rewards that, signed counts it below 0"
+            f"{wrong.sum()} of {wrong.size} lists have more pairs in the wrong order than in the right order (at most "
+            f"{counts[most]} of {wrong.shape[1]}, {study.systems[most]}); RIC rewards them, the column signed "
+            "counts them below 0"
         )
 
 
@@ -134,7 +135,11 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @inputs(measures=False)
 @_lists
 @click.option(
-    "--draws", type=click.IntRange(2, 100_000), default=20, show_default=True, help="Draws of the null value."
+    "--draws",
+    type=click.IntRange(2, 100_000),
+    default=20,
+    show_default=True,
+    help="Number of times the ranks are shuffled for the null value.",
 )
 @seed_option
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
@@ -147,11 +152,11 @@ def joint(
     per_query: bool,
     output: Output,
 ) -> None:
-    """How much some systems know together: their joint RIC.
+    """Show the joint RIC of several systems: their information about the judgments together.
 
-    Beside it stands what the same systems get with their ranks shuffled among the judged documents. They then know
-    nothing, so that value is chance, and part of the joint value is too. The corrected value is what is left above
-    chance: 0 for systems that know nothing, the RIC of one system for copies of it; with its standard error.
+    The null value is the joint RIC of the systems with their ranks shuffled among the judged documents. It shows how
+    much of the joint value is chance. The corrected value is the information beyond chance, with its standard error. It
+    is 0 for systems without information, and for copies of one system it is the RIC of that system.
 
     \b
     calipers information joint qrels.txt a.run b.run c.run
@@ -165,7 +170,7 @@ def joint(
     _note_skipped(found.skipped, len(given.judgments.queries))
     note(f"null value: {draws} draws, seed {seed}")
     best = found.alone.mean(axis=1)
-    note(f"the best system alone: {found.systems[int(best.argmax())]}, RIC {best.max():.4f}")
+    note(f"best single system: {found.systems[int(best.argmax())]}, RIC {best.max():.4f}")
     _write(found, per_query, output)
 
 
@@ -174,7 +179,7 @@ def joint(
 
 @dataclass(frozen=True)
 class Binning:
-    """Bins of AP, whose pairs of systems are shown."""
+    """Bins of AP. Only pairs of systems in the same bin are shown."""
 
     bins: int | None
     bin_kind: str
@@ -183,7 +188,7 @@ class Binning:
 _binning = option_group(
     "binning", Binning,
     click.option("--bins", type=WholeNumber(1), metavar="N",
-                 help="Only pairs of like AP: those in one of N bins of AP (Golbus & Aslam (2013) has 20)."),
+                 help="Show only pairs with similar AP, in the same of N bins of AP (20 in Golbus & Aslam 2013)."),
     click.option("--bin-kind", type=LibraryChoice("calipers.information.information_difference:BIN_KINDS"),
                  default="size", show_default=True,
                  help="With --bins: the same number of systems in each bin (size), or the same range of AP (width)."),
@@ -194,18 +199,18 @@ _binning = option_group(
 @inputs(measures=False)
 @_lists
 @_binning
-@click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Only the N most alike pairs.")
+@click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Show only the N most similar pairs.")
 @click.option(
     "--groups",
     metavar="FILE",
-    help="CSV whose first two columns are systems and their groups: count pairs of one group.",
+    help="CSV file whose first two columns are systems and groups: count the pairs within a group.",
 )
 @click.option(
     "--linkage",
     type=LibraryChoice("calipers.information.information_difference:LINKAGES"),
     default="average",
     show_default=True,
-    help="How clusters of the dendrogram are joined.",
+    help="Linkage method of the dendrogram.",
 )
 @plot_option("dendrogram, heat map and scatter")
 @output
@@ -219,7 +224,7 @@ def difference(
     plot: str | None,
     output: Output,
 ) -> None:
-    """Which systems are the same underneath: the information difference of each two, the most alike first.
+    """Show the information difference of each pair of systems, most similar pairs first.
 
     \b
     calipers information difference qrels.txt runs/* --plot difference.html
@@ -250,7 +255,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 
     shown = min(top, len(table.rows))
     by_bits, by_ap = (same_group_share(table, groups, top, by) for by in ("information_difference", "delta_ap"))
-    note(f"of the {shown} most alike pairs {by_bits:.1%} are of one group; of the {shown} nearest in AP {by_ap:.1%}")
+    note(f"same group: {by_bits:.1%} of the {shown} most similar pairs, {by_ap:.1%} of the {shown} pairs nearest in AP")
     unknown = {name for row in table.rows for name in row[:2]} - set(groups)
     if unknown:
         note(f"warning: {counted(len(unknown), 'system')} without a group: {some(sorted(map(str, unknown)))}")
@@ -263,26 +268,26 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 @score_files
 @click.option("--x", metavar="MEASURE", help="One measure [default: all pairs of measures].")
 @click.option("--y", metavar="MEASURE", help="The measure to compare it with.")
-@click.option("--given", multiple=True, metavar="MEASURE", help="A measure that is taken as known; may be repeated.")
+@click.option("--given", multiple=True, metavar="MEASURE", help="A measure that is taken as known. May be repeated.")
 @click.option(
     "-m",
     "--measure",
     "measures",
     multiple=True,
     metavar="NAMES",
-    help="The names of the measures, for matrices whose files do not tell.",
+    help="Names of the measures, for matrices without names.",
 )
 @click.option(
     "--ties",
     type=LibraryChoice("calipers.information.information_tau:TIES"),
     default="null",
     show_default=True,
-    help="Systems that tie: a value of their own, or left out.",
+    help="Tied systems: a third outcome (null), or left out (drop).",
 )
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @max_unpacked_option
 @strict_option
-@plot_option("each query without and with what is given")
+@plot_option("the value of each query with and without the given measures")
 @output
 def tau(
     scores: ScoreFiles,
@@ -294,9 +299,9 @@ def tau(
     plot: str | None,
     output: Output,
 ) -> None:
-    """How alike measures order the systems, in bits, also given other measures.
+    """Show how similarly measures order the systems, in bits, also given other measures.
 
-    SCORES are CSV files as evaluate --per-query writes them, or matrices of queries x systems, one measure per file.
+    SCORES are CSV files from evaluate --per-query, or matrices of queries x systems, one measure per file.
 
     \b
     calipers information tau scores.csv --x ERR --y nDCG --given AP
@@ -307,16 +312,16 @@ def tau(
     found = tau_of(scores.open(), x=x, y=y, given=given, ties=ties)
     undefined = int((found.values != found.values).any(axis=0).sum())
     if undefined:
-        note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; skipped")
+        note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; they are skipped")
     draw(plot, lambda charts: charts.tau_scatter(found))
     _write(found, per_query, output)
 
 
-# -- what they share ---------------------------------------------------------------------------------
+# -- shared functions --------------------------------------------------------------------------------
 
 
 def _write(found: Result, per_query: bool, output: Output) -> None:
-    """Write the means, or the values by query."""
+    """Write the means, or the values per query."""
     name = "queries" if per_query else "means"
     output.write_result(found, {name: ("", found.table(name))})
 
@@ -324,6 +329,6 @@ def _write(found: Result, per_query: bool, output: Output) -> None:
 def _note_skipped(skipped: int, queries: int) -> None:
     if skipped:
         note(
-            f"{skipped} of {counted(queries, 'query')}: judgments that tell no documents apart, or none relevant; "
-            "skipped"
+            f"{skipped} of {counted(queries, 'query')} skipped: all judged documents have the same grade, or none is "
+            "relevant"
         )

@@ -67,7 +67,7 @@ class JudgesTables:
     threshold: float | None
 
     def tables(self, systems: bool, several: bool) -> list[str]:
-        """Those to print, in order: with systems or without, by default several or one."""
+        """Return the names of the tables to print, in order. The default depends on systems and output format."""
         asked = {"families": self.groups is not None, "corrected": self.correct, "filled": self.fill}
         wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
         if of_verdicts := [name for name in wanted if name in OF_VERDICTS]:
@@ -286,13 +286,13 @@ def _tables(
 
 
 def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[str, Table]], strict: bool) -> None:
-    """What was done, and what was left out."""
+    """Print notes on methods, and on queries and labels that were left out."""
     if any(name in OF_LABELS for name in wanted):
         warn(found.notes, strict)
     if found.on_systems is not None:
         from calipers.cli.evaluate import note_undefined
 
-        repaired = set(wanted) <= {"corrected", "differences"}  # which rests on all the queries of the judge
+        repaired = set(wanted) <= {"corrected", "differences"}  # these tables use all queries of the judge
         ours = found.on_systems.scores[1 if repaired else 0]
         warn([*ours.notes, *(found.on_systems.notes if "effects" in wanted else ())], strict)
         note_undefined(ours)
@@ -319,7 +319,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
 
         warn(circularity_notes(tables["circularity"][1]), strict)
     if "robustness" in tables and "at most" in tables["robustness"][1]["how"]:
-        note("`at most` was found by changing one label after the other: fewer may suffice (--show labels lists them)")
+        note("`at most` comes from changing one label after the other: fewer may suffice (--show labels lists them)")
 
 
 def _draw(found: JudgeStudy, wanted: Sequence[str], plot: str, drawn: Mapping[str, int]) -> None:

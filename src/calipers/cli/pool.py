@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pooling:
-    """Which documents are worth judging, and how many."""
+    """Options of the pool: method, depth, budget and judgments."""
 
     depth: int | None
     budget: int | None
@@ -62,14 +62,14 @@ class Pooling:
 
 @dataclass(frozen=True)
 class PoolOutput(Output):
-    """What assessors get may be written as well."""
+    """Output formats of tables, and formats for assessors."""
 
     endings: ClassVar[Mapping[str, str]] = {**Output.endings, "qrels": "qrels", "jsonl": "jsonl", "csv": "ratings"}
 
 
 @dataclass(frozen=True)
 class PoolAlternatives:
-    """What is asked for instead of the pool."""
+    """Other results to show instead of the pool."""
 
     shares: bool
     simulate: str | None
@@ -86,24 +86,24 @@ class PoolAlternatives:
 @click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list.")
 @click.option("--budget", type=WholeNumber(1), help="Largest number of documents, over all queries.")
 @click.option("--judged", metavar="JUDGMENTS", type=FILE,
-              help="What is judged already; with measures: judge next what decides most.")  # fmt: skip
+              help="Existing judgments. With measures, the documents that decide most come first.")  # fmt: skip
 @click.option("--method", type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
-              help="By depth, by the weights of RBP, interleaved by system, or what decides most next [default: next "
-                   "with --judged and -m, else depth with --depth, else rbp].")  # fmt: skip
+              help="By depth, by the weights of RBP, interleaved by system, or by what decides most "
+                   "(next) [default: next with --judged and -m, else depth with --depth, else rbp].")  # fmt: skip
 @click.option("-p", "persistence", type=SHARE, default=0.8, show_default=True, help="The persistence of RBP.")
 @measures_option
 @click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",
-              help="For the method next: documents that nobody retrieved.")  # fmt: skip
+              help="For the method next: number of documents per query that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="For the method next: the largest grade that a document may get.")  # fmt: skip
-@click.option("--shares", is_flag=True, help="Instead: the share of each system's score that the pool covers.")
+@click.option("--shares", is_flag=True, help="Show the share of each system's score that the pool covers instead.")
 @click.option("--simulate", metavar="JUDGMENTS", type=FILE,
-              help="Instead: hide these judgments, and see how fast ways of judging settle the order.")  # fmt: skip
+              help="Hide these judgments, and show how fast each method finds the order of systems.")  # fmt: skip
 @click.option("--steps", type=WholeNumber(2), default=20, show_default=True,
               help="For --simulate: number of points at which the order is computed.")  # fmt: skip
 @click.option("--leave-out", metavar="CSV", type=FILE,
-              help="Instead: what each run and group loses where documents that it alone found are unjudged; CSV "
-                   "whose first two columns are systems and their groups. Needs --judged.")  # fmt: skip
+              help="Show what each run and group loses if the documents that only it found are unjudged, instead. The "
+                   "first two columns of the CSV file are systems and groups. Needs --judged.")  # fmt: skip
 @plot_option("the curves of --simulate")
 @systems_as_option("SYSTEM", TABLES_OR_RUN)
 @columns_option
@@ -117,8 +117,8 @@ class PoolAlternatives:
 @query_texts_option
 @document_texts_option
 @click.option("--format", type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl", "ratings")),
-              help="For a terminal, other programs or papers; for judging, qrels with an empty grade, JSON lines, or "
-                   "a CSV of ratings to fill in [default: what -o ends in, .csv for ratings; or table].")  # fmt: skip
+              help="Table format, or for assessors: qrels without grades, JSON lines, or a CSV file of ratings to "
+                   "fill in [default: by the ending of -o, .csv for ratings; otherwise table].")  # fmt: skip
 @safe_csv_option
 @click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
 def command(

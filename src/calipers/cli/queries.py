@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class QuerySelection:
-    """Which queries are shown: those of the largest and of the smallest differences, or all."""
+    """Selection of queries: those with the largest and the smallest differences, or all."""
 
     top: int | None
     bottom: int | None
     absolute: bool
 
     def of(self, types: QueryTypes) -> set[str]:
+        """Return the selected queries. Empty if all queries are shown."""
         largest = types.largest(self.top, self.absolute) if self.top else ()
         return {*largest, *(types.smallest(self.bottom, self.absolute) if self.bottom else ())}
 
@@ -40,9 +41,9 @@ class QuerySelection:
 @click.option("--hard", type=NUMBER, default=0.3, show_default=True, help="Largest actual score of a hard query.")
 @click.option("--easy", type=NUMBER, default=0.7, show_default=True, help="Smallest expected score of an easy query.")
 @option_group("ends", QuerySelection)
-@click.option("--top", type=WholeNumber(1), help="Only the N queries with the largest difference.")
-@click.option("--bottom", type=WholeNumber(1), help="Only the N queries with the smallest difference.")
-@click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")
+@click.option("--top", type=WholeNumber(1), help="Show only the N queries with the largest difference.")
+@click.option("--bottom", type=WholeNumber(1), help="Show only the N queries with the smallest difference.")
+@click.option("--absolute", is_flag=True, help="With --top and --bottom: ignore the sign of the difference.")
 @plot_option("the map of queries and the histogram")
 @output
 def command(
@@ -56,40 +57,32 @@ def command(
 ) -> None:
     """Show the type of each query: how far systems get above a random ranking of its documents.
 
-    Scores are shares of the ideal one, averaged over systems and measures. A query is ideal or informative where
-    systems clearly beat a random ranking, and uninformative where they do not: hard where both score low, easy
-    where both score high.
+    Scores are shares of the ideal score, averaged over systems and measures. A query is ideal or informative if
+    systems clearly beat a random ranking. It is uninformative if they do not: hard if both score low, easy if both
+    score high.
 
     \b
     calipers queries qrels.txt runs/* -m "nDCG@10" --plot queries.html
     calipers queries qrels.txt runs/* -m "nDCG@{5,10,20}" --bottom 50
     """
-    from calipers.evaluation.evaluation import evaluate
-    from calipers.limits.pool_bounds import bounds
-    from calipers.limits.query_types import query_types
-    from calipers.measures.exactness import exactness_notes
-    from calipers.measures.populations import what_is_shuffled
     from calipers.results.tables import Table
 
-    measures = inputs.wanted("nDCG@10")
-    wanted = list(measures)
-    known, runs = inputs.open(measures.values())
-    with progress(len(runs), "runs") as advance:
-        scores = evaluate(known, runs, wanted, like=like, empty="skip", progress=advance, warn=False)
+    with progress(len(inputs.runs()), "runs") as advance:
+        experiment = inputs.experiment("nDCG@10", like=like, empty="skip", progress=advance)
+        types = experiment.queries(population=population, thresholds=thresholds)
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
-    limits = bounds(known, wanted, population=population, runs=runs, like=like)
-    for sentence in exactness_notes(scores.exactness | limits.inexact, scores.errors | limits.largest_errors):
+    note(types.summary)
+    for sentence in types.notes:
         note(sentence)
-    types = query_types(scores, limits, thresholds)
-    note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}")
-    note(what_is_shuffled(population))
-    draw(
-        plot,
-        lambda charts: charts.stacked(
-            charts.query_map(types, " ".join(wanted)), *(charts.expected_histogram(limits, name) for name in wanted)
-        ),
-    )
+    measures = list(experiment.measures)
+
+    def chart(charts: Any) -> Any:
+        limits = experiment.bounds(population=population)
+        histograms = (charts.expected_histogram(limits, name) for name in measures)
+        return charts.stacked(charts.query_map(types, " ".join(measures)), *histograms)
+
+    draw(plot, chart)
     table = types.table()
     chosen = ends.of(types)
     if chosen:

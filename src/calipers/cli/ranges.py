@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RangeTables:
-    """Which table is shown."""
+    """Table to show."""
 
     pairs: bool
     per_query: bool
@@ -58,7 +58,7 @@ class Gradings:
 
 @dataclass(frozen=True)
 class ListOptions:
-    """How lists are read and scored: keywords of `Experiment`."""
+    """Options for reading and scoring lists: keywords of `Experiment`."""
 
     like: Any
     ties: str | None
@@ -71,7 +71,7 @@ class ListOptions:
 
 @dataclass(frozen=True)
 class SignificanceTest:
-    """Which differences are significant."""
+    """Significance test of differences."""
 
     test: TestName
     correction: Correction
@@ -93,29 +93,29 @@ class SignificanceTest:
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
 @click.option("--prior", metavar="run|pool|GRADE=P,...",
-              help="Also the expected score where unjudged documents have random grades: with the shares of the run's "
+              help="Also show the expected score if unjudged documents get random grades: with the shares of the run's "
                    "judged documents at similar ranks, of the query's pool, or with these probabilities.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(2, 100_000), default=100, show_default=True,
-              help="With --prior: how many gradings are drawn.")  # fmt: skip
+              help="With --prior: number of random gradings.")  # fmt: skip
 @seed_option
 @click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),
-              help="Instead: a grading of one system's unjudged documents under which its score, by one measure, is "
-                   "that end of its range.")  # fmt: skip
+              help="Show grades of one system's unjudged documents that give the low or high end of its range, for "
+                   "one measure.")  # fmt: skip
 @like_option
 @click.option("--ties", type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
-              help="What documents of equal score count as [default: average, or what --like says].")  # fmt: skip
+              help="Order of documents with equal scores [default: average, or the rule of --like].")  # fmt: skip
 @depth_option
 @click.option("--empty", type=POLICY, metavar="NUMBER",
-              help="What a grading counts that leaves a measure undefined, mostly for want of relevant documents "
-                   "[default: 0, or what --like says].")  # fmt: skip
+              help="Score if a grading leaves a measure undefined, mostly because no document is relevant "
+                   "[default: 0, or the rule of --like].")  # fmt: skip
 @costs_option
 @document_groups_option
 @click.option("--test", type=LibraryChoice("calipers.choices:TestName"), default="t", show_default=True,
-              help="With --pairs: which differences are significant, and how many could still turn.")  # fmt: skip
+              help="With --pairs: significance test of the differences.")  # fmt: skip
 @click.option("--correction", type=LibraryChoice("calipers.choices:Correction"), default="holm",
-              show_default=True, help="For the number of pairs.")  # fmt: skip
+              show_default=True, help="Correction for the number of pairs.")  # fmt: skip
 @alpha_option
-@plot_option("the ranges, or with --pairs the partial order of what is decided")
+@plot_option("the ranges, or with --pairs the partial order of decided pairs")
 @strict_option
 @jobs_option
 @output
@@ -158,7 +158,7 @@ def command(
 
 
 def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:
-    """The pairs under all measures, and notes on how many are decided."""
+    """Return the pairs under all measures. Print how many are decided."""
     from calipers.results.tables import Table
 
     rows: list[Any] = []
@@ -189,7 +189,7 @@ def _certificate(found: Ranges, end: str) -> Table:
 
 
 def _say(found: Ranges, strict: bool) -> None:
-    """What was varied, and what was left out."""
+    """Print notes on the ranges, and on what was left out."""
     warn(found.notes, strict)
     for text in found.remarks:
         note(text)

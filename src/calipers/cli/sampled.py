@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SampledOptions:
-    """How irrelevant items are drawn, as the library's `sampled` takes it."""
+    """Options for drawing irrelevant items: keywords of `calipers.sampled`."""
 
     items: int
     replacement: bool
@@ -43,7 +43,7 @@ class SampledOptions:
 
 @dataclass(frozen=True)
 class SampledTables:
-    """Which table is shown."""
+    """Table to show."""
 
     per_query: bool
     pairs: bool
@@ -57,13 +57,15 @@ class SampledTables:
 @option_group("options", SampledOptions)
 @option_group("shown", SampledTables)
 @click.option("--negatives", type=WholeNumber(1), multiple=True, default=(100,), show_default=True, metavar="M",
-              help="Irrelevant items drawn for each user; one number or several.")  # fmt: skip
-@click.option("--items", type=WholeNumber(2), required=True, metavar="N", help="Items in the whole catalogue.")
+              help="Number of irrelevant items drawn for each user. One number or several.")  # fmt: skip
+@click.option(
+    "--items", type=WholeNumber(2), required=True, metavar="N", help="Number of items in the whole catalogue."
+)
 @click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
 @click.option("--missing", type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"), default="error",
-              show_default=True, help="Relevant items that a ranking lacks: stop, or place them last.")  # fmt: skip
+              show_default=True, help="Relevant items that a ranking lacks: stop, or rank them last.")  # fmt: skip
 @click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
-              help="What items of equal score count as.")  # fmt: skip
+              help="Order of items with equal scores.")  # fmt: skip
 @click.option("--popularity", metavar="FILE", type=FILE,
               help="File of lines `item weight`: draw irrelevant items in proportion to their weight. Expected scores "
                    "are then simulated.")  # fmt: skip
@@ -74,7 +76,9 @@ class SampledTables:
               help="The systems are rankings of one relevant and M sampled items: estimate full scores.")  # fmt: skip
 @click.option("--gamma", type=NOT_NEGATIVE, default=0.1, show_default=True,
               help="With --estimate: 0 is least biased, larger values vary less.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(2, 100_000), default=50, show_default=True, help="Simulated draws.")
+@click.option(
+    "--draws", type=click.IntRange(2, 100_000), default=50, show_default=True, help="Number of simulated draws."
+)
 @seed_option
 @plot_option("expected scores by the number of sampled items")
 @strict_option

@@ -1,13 +1,13 @@
-"""How far two judges agree, from how often each pair of grades was given: a confusion matrix.
+"""Agreement of two judges, computed from the confusion matrix of their grades.
 
-    kappa  = 1 - sum(w o) / sum(w e)       o: shares of pairs of grades; e: the product of their margins
+    kappa  = 1 - sum(w o) / sum(w e)       o: observed shares of pairs of grades; e: products of the marginal shares
                                            w: 0/1, |i - j| or (i - j)^2 between the i-th and the j-th grade
-    alpha  = 1 - D_o / D_e                 from the coincidence matrix of all who labelled a document
+    alpha  = 1 - D_o / D_e                 from the coincidence matrix of all labels of a document
     AC     = (a - c) / (1 - c)             a: (weighted) agreement; c = T/(q(q - 1)) sum of p_k (1 - p_k), T the sum of
                                            the weights, p_k the mean share of grade k, q grades
 
-Every function takes matrices [..., grade of the first, grade of the second], so that one call does all queries or all
-resamples; what is undefined is NaN.
+Every function takes matrices [..., grade of the first judge, grade of the second judge], so that one call handles all
+queries or all resamples. Undefined values are NaN.
 
 Cohen, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 1960.
 Cohen, Weighted kappa, Psychological Bulletin 1968.
@@ -39,14 +39,14 @@ CELLS_AT_ONCE = 4_000_000
 
 
 def agreed(counts: Floats) -> Floats:
-    """The share of labels that are the same."""
+    """Return the share of documents with equal labels."""
     return _ratio(np.trace(counts, axis1=-2, axis2=-1), _total(counts))
 
 
 def kappa(counts: Floats, weights: str = "none") -> Floats:
-    """Cohen's kappa; undefined where both gave one and the same grade throughout.
+    """Return Cohen's kappa. It is undefined if both judges gave the same grade to all documents.
 
-    Grades are weighed by their place among those that occur, as scikit-learn and statsmodels do.
+    The weights use the positions of the grades among the grades that occur, as in scikit-learn and statsmodels.
 
     >>> round(float(kappa(np.array([[20.0, 5], [10, 15]]))), 12)
     0.4
@@ -59,7 +59,7 @@ def kappa(counts: Floats, weights: str = "none") -> Floats:
 
 
 def gwet(counts: Floats, weights: str = "none") -> Floats:
-    """Gwet's AC1, and with weights AC2: less moved than kappa by one grade being frequent.
+    """Return Gwet's AC1, or AC2 with weights. A frequent grade changes them less than kappa.
 
     >>> round(float(gwet(np.array([[118.0, 5], [2, 0]]))), 4)
     0.9408
@@ -76,7 +76,7 @@ def gwet(counts: Floats, weights: str = "none") -> Floats:
 
 
 def alpha(coincidence: Floats, grades: Floats, level: str = "ordinal") -> Floats:
-    """Krippendorff's alpha from a coincidence matrix: of two judges, their confusion matrix plus its transpose.
+    """Return Krippendorff's alpha. The coincidence matrix of two judges is their confusion matrix plus its transpose.
 
     >>> counts = np.array([[20.0, 5], [10, 15]])
     >>> round(float(alpha(counts + counts.T, np.array([0.0, 1.0]), "nominal")), 6)
@@ -87,7 +87,7 @@ def alpha(coincidence: Floats, grades: Floats, level: str = "ordinal") -> Floats
         apart = 1.0 - np.eye(len(grades))
     elif level == "interval":
         apart = (grades[:, None] - grades) ** 2
-    elif level == "ordinal":  # the labels between two grades, those of the ends counting half
+    elif level == "ordinal":  # the number of labels between two grades; labels of these two grades count half
         middle = np.cumsum(margin, axis=-1) - margin / 2
         apart = (middle[..., :, None] - middle[..., None, :]) ** 2
     else:
@@ -97,7 +97,7 @@ def alpha(coincidence: Floats, grades: Floats, level: str = "ordinal") -> Floats
 
 
 def krippendorff_alpha(labels: Floats, level: str = "ordinal") -> float:
-    """Alpha of several judges with gaps: labels of [judge, document], NaN where a judge gave none.
+    """Return alpha for several judges. labels: [judge, document], NaN for missing labels.
 
     >>> nan = np.nan
     >>> round(krippendorff_alpha(np.array([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, nan]]), "nominal"), 6)
@@ -118,7 +118,7 @@ def krippendorff_alpha(labels: Floats, level: str = "ordinal") -> float:
 
 
 def spearman(counts: Floats) -> Floats:
-    """Spearman's rho of the labels, equal ones sharing their mean rank; undefined where one gave a single grade."""
+    """Return Spearman's rho with mean ranks for equal labels. It is undefined if a judge gave only one grade."""
     rows, columns = counts.sum(-1), counts.sum(-2)
     total = _total(counts)[..., None]
     x, y = (np.cumsum(margin, axis=-1) - margin / 2 - total / 2 for margin in (rows, columns))
@@ -127,12 +127,12 @@ def spearman(counts: Floats) -> Floats:
 
 
 def mean_error(counts: Floats, grades: Floats) -> Floats:
-    """The mean absolute difference of the grades."""
+    """Return the mean absolute difference of the grades."""
     return _ratio((counts * np.abs(grades - grades[:, None])).sum((-1, -2)), _total(counts))
 
 
 def bias(counts: Floats, grades: Floats) -> Floats:
-    """The mean grade of the second less that of the first."""
+    """Return the mean grade of the second judge minus the mean grade of the first judge."""
     return _ratio((counts * (grades - grades[:, None])).sum((-1, -2)), _total(counts))
 
 
@@ -157,17 +157,17 @@ COLUMNS = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", "alpha", "bi
 
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """How often a judge gave each grade where the human gave each, query by query."""
+    """Confusion matrix of a judge and the human, for each query."""
 
     judge: str
     rows: tuple[float, ...]  # grades of the human
-    columns: tuple[float, ...]  # and of the judge; the same where they are compared one by one
+    columns: tuple[float, ...]  # grades of the judge; equal to `rows` if the matrix is square
     by_query: Floats  # [query, grade of the human, grade of the judge]
-    queries: tuple[str, ...]  # that have labels of both
+    queries: tuple[str, ...]  # queries with labels of both
 
     @classmethod
     def of(cls, judge_table: JudgeTable, judge: str | int, *, square: bool = True) -> Confusion:
-        """Of one judge; square: over the grades that either gives, otherwise each has its own."""
+        """Count the labels of one judge. square: rows and columns are all grades that either of the two uses."""
         place = judge_table.place(judge)
         chosen = np.flatnonzero(judge_table.common(place))
         first, second = judge_table.grade[0, chosen], judge_table.grade[place, chosen]
@@ -195,13 +195,13 @@ class Confusion:
         return np.array(self.columns)
 
     def table(self) -> Table:
-        """judge, human (a grade), and how often the judge gave each grade there."""
+        """Return one row per human grade: judge, human (the grade), and the number of labels per grade of the judge."""
         lines = zip(self.rows, self.counts.tolist(), strict=True)
         rows = tuple((self.judge, _grade(grade), *map(int, line)) for grade, line in lines)
         return Table(("judge", "human", *(f"{grade:g}" for grade in self.columns)), rows)
 
     def by_grade(self) -> Table:
-        """judge, grade, human and judged (how often each gave it), precision, recall and F1 of the judge."""
+        """Return one row per grade: judge, grade, human and judged (numbers of labels), precision, recall and F1."""
         human, judged, both = self.counts.sum(axis=1), self.counts.sum(axis=0), np.diag(self.counts)
         columns = (
             human.astype(int),
@@ -215,15 +215,15 @@ class Confusion:
         return Table(("judge", "grade", "human", "judged", "precision", "recall", "f1"), rows)
 
     def statistics(self) -> dict[str, float]:
-        """Every statistic, over all labels."""
+        """Return all statistics, computed from all labels."""
         return {name: float(of(self.counts, self.grades)) for name, of in STATISTICS.items()}
 
     def per_query(self) -> dict[str, Floats]:
-        """Every statistic, query by query."""
+        """Return all statistics for each query."""
         return {name: of(self.by_query, self.grades) for name, of in STATISTICS.items()}
 
     def resampled(self, draws: int = DRAWS, seed: int = SEED) -> dict[str, Floats]:
-        """Every statistic in so many resamples of the queries with replacement: undefined where a resample is."""
+        """Return all statistics in `draws` resamples of the queries with replacement. They may be undefined in some."""
         size = len(self.queries)
         random = np.random.default_rng(seed)
         flat = self.by_query[order_of(self.queries)].reshape(size, -1)
@@ -237,7 +237,7 @@ class Confusion:
 
 
 def percentiles(draws: Floats, level: float) -> tuple[float, float]:
-    """The interval between the percentiles of what was drawn; undefined draws stay out.
+    """Return the percentile interval of the draws. Undefined draws are left out.
 
     >>> percentiles(np.array([1.0, 2.0, 3.0, np.nan]), 0.5)
     (1.5, 2.5)
@@ -274,5 +274,5 @@ def _ratio(numerator: Floats, denominator: Floats) -> Floats:
 
 
 def _grade(value: float) -> Cell:
-    """A whole grade without a decimal point."""
+    """Return the grade, as an int if it is a whole number."""
     return int(value) if value.is_integer() else value

@@ -1,7 +1,8 @@
-"""Several judges as one: the majority, the mean, or Dawid and Skene's estimate, which weighs judges by reliability.
+"""Combination of several judges: majority, mean, or Dawid and Skene's estimate, which weights judges by reliability.
 
-Dawid and Skene's model: a document has a true grade k with probability p_k, and judge j calls it l with probability
-pi_j[k, l], whatever the others say. EM finds p, pi and the probability of each true grade of each document:
+In Dawid and Skene's model, a document has the true grade k with probability p_k. Judge j then gives it the label l with
+probability pi_j[k, l], independently of other judges. EM estimates p, pi and the probability T of each true grade of
+each document:
 
     T[i, k] ~ p_k  prod over j of pi_j[k, label of j]        p_k = mean_i T[i, k]
     pi_j[k, l] = sum of T[i, k] over documents that j calls l  /  sum of T[i, k] over documents that j labelled
@@ -24,35 +25,35 @@ from calipers.lists import Floats
 from calipers.results.tables import Cell, Table
 
 STEPS = 1_000
-CLOSE = 1e-9  # a gain in log likelihood per label, relative to it, below which EM has arrived
+CLOSE = 1e-9  # relative gain in log likelihood at which EM stops
 
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """What EM found."""
+    """Estimates of Dawid and Skene's model."""
 
     grades: Floats
     prior: Floats  # of each grade
     confusion: Floats  # [judge, true grade, label]
-    posterior: Floats  # [document, true grade]; NaN where nobody labelled it
+    posterior: Floats  # [document, true grade]; NaN for documents without labels
     log_likelihood: tuple[float, ...]  # after each step
     converged: bool
 
     @property
     def labels(self) -> Floats:
-        """The most probable grade of each document, the lower one of two; NaN where nobody labelled it."""
+        """Most probable grade of each document. The lower grade wins ties. NaN for documents without labels."""
         known = ~np.isnan(self.posterior[:, 0])
         best = self.grades[np.nan_to_num(self.posterior).argmax(axis=1)]
         return np.where(known, best, np.nan)
 
     @property
     def accuracy(self) -> Floats:
-        """Of each judge: the probability that its label is the true grade."""
+        """Probability that a label is the true grade, for each judge."""
         return np.asarray(np.einsum("k,jkk->j", self.prior, self.confusion))
 
 
 def dawid_skene(labels: Floats) -> DawidSkene:
-    """EM from labels of [judge, document], NaN where a judge gave none. It starts from the share of votes.
+    """Fit the model by EM, starting from the shares of votes. labels: [judge, document], NaN for missing labels.
 
     >>> labels = np.array([[0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], [1, 0, 0, 1, 1, 0]], float)
     >>> found = dawid_skene(labels)
@@ -62,9 +63,11 @@ def dawid_skene(labels: Floats) -> DawidSkene:
     known = ~np.isnan(labels)
     grades = np.unique(labels[known])
     if len(grades) > MOST_GRADES:
-        raise CalipersError(f"{len(grades)} different grades are too many to estimate reliabilities of: map them first")
+        raise CalipersError(
+            f"{len(grades)} different grades are too many to estimate reliability: map them to fewer first"
+        )
     judges, documents = labels.shape
-    given = np.zeros((judges, documents, len(grades)))  # 1 at the label
+    given = np.zeros((judges, documents, len(grades)))  # 1 at the given label
     judge, document = np.nonzero(known)
     given[judge, document, np.searchsorted(grades, labels[known])] = 1.0
     some = known.any(axis=0)
@@ -86,7 +89,7 @@ def dawid_skene(labels: Floats) -> DawidSkene:
 
 
 def maximised(given: Floats, posterior: Floats) -> tuple[Floats, Floats]:
-    """The M step: the share of each true grade, and each judge's confusion matrix; even where nothing is known."""
+    """Do the M step: return shares of true grades and the judges' confusion matrices. Rows without data are even."""
     prior = posterior.mean(axis=0)
     counts = np.einsum("nk,jnl->jkl", posterior, given)
     total = counts.sum(axis=2, keepdims=True)
@@ -95,7 +98,7 @@ def maximised(given: Floats, posterior: Floats) -> tuple[Floats, Floats]:
 
 
 def expected(given: Floats, prior: Floats, confusion: Floats) -> tuple[Floats, float]:
-    """The E step: the probability of each true grade of each document, and the log likelihood of all labels."""
+    """Do the E step: return the probabilities of each document's true grade, and the log likelihood of all labels."""
     with np.errstate(divide="ignore"):
         log_confusion, log_prior = np.log(confusion), np.log(prior)
     judges, documents, _ = given.shape
@@ -113,7 +116,7 @@ def expected(given: Floats, prior: Floats, confusion: Floats) -> tuple[Floats, f
 
 
 def majority(labels: Floats) -> Floats:
-    """The grade that most judges give; of several, the one nearest to the mean of all labels, then the lower one.
+    """Return the most frequent grade. Ties go to the grade nearest to the mean of all labels, then to the lower grade.
 
     >>> majority(np.array([[0, 1, 3], [0, 2, 3], [1, 2, 0], [2, 1, 0.0]])).tolist()
     [0.0, 1.0, 0.0]
@@ -127,7 +130,7 @@ def majority(labels: Floats) -> Floats:
 
 
 def mean(labels: Floats) -> Floats:
-    """The mean grade, with fractions."""
+    """Return the mean grade of each document, with fractions."""
     known = ~np.isnan(labels)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(known, labels, 0.0).sum(axis=0) / known.sum(axis=0))
@@ -144,7 +147,7 @@ _OTHER_NAMES = {"dawid_skene": "dawid-skene", "ds": "dawid-skene", "em": "dawid-
 def combination_name(name: str) -> str:
     known = _OTHER_NAMES.get(name.lower(), name.lower())
     if known not in COMBINATIONS:
-        raise CalipersError(f"unknown combination '{name}'; there are {', '.join(COMBINATIONS)}")
+        raise CalipersError(f"unknown combination '{name}'; expected one of {', '.join(COMBINATIONS)}")
     return known
 
 
@@ -153,7 +156,7 @@ def with_combined(judge_table: JudgeTable, names: Any) -> JudgeTable:
     wanted = [combination_name(name) for name in ([names] if isinstance(names, str) else names)]
     labels = judge_table.grade[1:]
     if wanted and len(labels) < 2:
-        raise CalipersError("there is only one judge besides the human: nothing to combine")
+        raise CalipersError("combining needs at least two judges in addition to the human")
     if wanted:
         _refuse_mixed_scales(judge_table)
     for name in dict.fromkeys(wanted):
@@ -162,8 +165,9 @@ def with_combined(judge_table: JudgeTable, names: Any) -> JudgeTable:
 
 
 def reliability(judge_table: JudgeTable, judges: int) -> Table:
-    """judge, accuracy, and the probability that the judge gives each grade where it is the true one, by Dawid and
-    Skene's EM over the first so many judges beside the human; nothing of the human's labels is used.
+    """Return one row per judge: accuracy, and for each grade the probability that the judge gives it if it is true.
+
+    They come from Dawid and Skene's EM over the first `judges` judges after the human. The human's labels are not used.
     """
     found = dawid_skene(judge_table.grade[1 : judges + 1])
     rows: list[tuple[Cell, ...]] = [

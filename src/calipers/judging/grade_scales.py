@@ -1,12 +1,12 @@
-"""Scales of grades: whether two judges use the same one, and how to bring them to one.
+"""Grade scales of judges, and maps that convert grades to a common scale.
 
 A map is written as
 
     0=0,1=0,2=1,3=1     a new grade for each grade
-    >=2                 1 from grade 2 on, otherwise 0; `>=1,2,3` counts the thresholds that a grade reaches
-    same                the grades mean the same, although one judge uses fewer of them
+    >=2                 1 for grades of at least 2, otherwise 0; `>=1,2,3` counts the thresholds that a grade reaches
+    same                equal grades have the same meaning, although one judge uses fewer of them
 
-and `WHO:` before it says whose grades it is for: `human`, the name of a judge, or a pattern of names.
+A prefix `WHO:` restricts a map to `human`, to one judge, or to a pattern of names of judges.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from calipers.record import Record
 
 SAME = "same"
 ADVICE = (
-    "bring them to one scale with a map, for example 'human:>=2' (thresholds) or 'NAME:0=0,1=2' (a grade for each), "
-    "or 'same' if equal grades mean the same"
+    "convert the grades with a map, for example 'human:>=2' (a threshold) or 'NAME:0=0,1=2' (a new grade for each), "
+    "or use the map 'same' if equal grades have the same meaning"
 )
-STRAY = 0.01  # labels beyond the other's scale that are taken for slips
-MOST_GRADES = 64  # different grades, beyond which labels are scores rather than grades
+STRAY = 0.01  # largest share of labels beyond the other judge's scale; they are taken for mistakes
+MOST_GRADES = 64  # with more different values, labels are scores rather than grades
 
 Change = str | Mapping[float, float] | Sequence[float]
 Map = str | Iterable[str] | Mapping[str, Change]
 
 
 class Scale(Record):
-    """The different grades that a judge uses, ascending."""
+    """Distinct grades that a judge uses, in ascending order."""
 
     grades: tuple[float, ...]
 
@@ -51,7 +51,7 @@ class Scale(Record):
         return max(self.grades) <= 1
 
     def __str__(self) -> str:
-        """The grades, separated by commas.
+        """Return the grades, separated by commas.
 
         >>> str(Scale((0.0, 1.0, 2.0)))
         '0, 1, 2'
@@ -63,10 +63,11 @@ class Scale(Record):
 
 
 def on_one_scale(one: Floats, other: Floats) -> bool:
-    """Whether two judges' labels could be grades of one scale.
+    """Return True if the labels of two judges could be grades of the same scale.
 
-    They are not where only one of them has fractions, where only one is binary, or where more than a hundredth of
-    the labels of one lie more than a step above the highest grade of the other. One grade only could be of any scale.
+    The result is False if only one judge uses fractions, or if only one is binary. It is also False if more than 1% of
+    one judge's labels are more than 1 above the highest grade of the other judge. A judge with a single grade could use
+    any scale.
 
     >>> on_one_scale(np.array([0.0, 1, 2, 3]), np.array([0.0, 1, 2, 2])), on_one_scale(np.arange(4.0), np.arange(2.0))
     (True, False)
@@ -84,7 +85,7 @@ def on_one_scale(one: Floats, other: Floats) -> bool:
 
 
 def changes(given: Map | None) -> list[tuple[str | None, Change]]:
-    """Whose grades change, None standing for everybody's, and how."""
+    """Return pairs of a judge's name or pattern, or None for all judges, and the change of the grades."""
     if given is None:
         return []
     if isinstance(given, Mapping):
@@ -97,7 +98,7 @@ def changes(given: Map | None) -> list[tuple[str | None, Change]]:
 
 
 def changed(labels: Floats, change: Change, whose: str) -> Floats:
-    """Labels with other grades; what is missing stays missing.
+    """Return the labels with changed grades. Missing labels stay missing.
 
     >>> changed(np.array([0.0, 1, 2, 3]), ">=1,2.5", "human")
     array([0., 1., 1., 2.])
@@ -118,7 +119,7 @@ def changed(labels: Floats, change: Change, whose: str) -> Floats:
     lost = np.unique(labels[known & np.isnan(result)])
     if len(lost):
         table = ",".join(f"{old:g}={new:g}" for old, new in rule.items())
-        raise CalipersError(f"grade {lost[0]:g} of {whose} is not in the map {table}")
+        raise CalipersError(f"grade {lost[0]:g} of {whose} is missing in the map {table}; add a new grade for it")
     return result
 
 
@@ -133,10 +134,10 @@ def _rule(text: str) -> Mapping[float, float] | Sequence[float] | None:
         table = {_grade(old): _grade(new) for old, new in pairs}
     except ValueError:
         raise CalipersError(
-            f"cannot read the map '{text}'; write 0=0,1=0,2=1 (a grade for each), >=2 (a threshold) or same"
+            f"cannot read the map '{text}'; expected 0=0,1=0,2=1 (a new grade for each), >=2 (a threshold) or same"
         ) from None
     if len(table) < len(pairs):
-        raise CalipersError(f"the map '{text}' has two grades for one")
+        raise CalipersError(f"the map '{text}' changes the same grade twice")
     return table
 
 
@@ -148,12 +149,12 @@ def _grade(text: str) -> float:
 
 
 def concerned(who: str | None, names: Sequence[str]) -> list[int]:
-    """The places of those whom a map is for; `human` is always the first, too."""
+    """Return the positions of the judges that a map applies to. `human` is always the first."""
     found = [
         place
         for place, name in enumerate(names)
         if who is None or fnmatchcase(name, who) or (place == 0 and who == "human")
     ]
     if not found:
-        raise CalipersError(f"a map is for '{who}', but there are {', '.join(names)}")
+        raise CalipersError(f"the map for '{who}' matches none of the judges {', '.join(names)}")
     return found

@@ -1,12 +1,13 @@
-"""Which judge knows most: what the order of a system's documents tells about judges' preferences, in bits.
+"""Information of a system's order of documents about the preferences of judges, in bits.
 
     I(R_S; Q_1 .. Q_m) = sum over patterns q of f(q) lg(2 f(q) / (f(q) + f(-q)))
 
-Pairs of documents that at least one judge orders, the one that the system shows higher first; f(q) is the share of
-those that the judges order as q says (1, -1, or 0 where a judge calls them equal or lacks a label), pairs of which the
-system shows neither document counting in the whole. It is the joint relevance information correlation with the roles of
-systems and judges exchanged; lists are cut as for RIC, after the last document that any judge calls relevant. Many
-judges seem to know much by chance: beside each value stands that of lists that are shuffled.
+The sum is over the pairs of documents that at least one judge orders. The document that the system ranks higher comes
+first. f(q) is the share of pairs that the judges order by the pattern q: 1, -1, or 0 if a judge gives equal grades or
+has no label. Pairs of which the system shows neither document count in the total. This is the joint relevance
+information correlation (RIC) with the roles of systems and judges exchanged. As for RIC, lists are cut after the last
+document that any judge calls relevant. Many judges seem to have much information by chance, so each value comes with
+the value of shuffled lists.
 
 Golbus & Aslam, A mutual information-based framework for the analysis of information retrieval systems, SIGIR 2013.
 """
@@ -41,14 +42,14 @@ ALL = "all together"
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Bits per judge, and of all judges together: means over queries, system by system."""
+    """Information of each judge and of all judges together in bits. Means over queries, for each system."""
 
-    judges: tuple[str, ...]  # the last line of each array is all of them together
+    judges: tuple[str, ...]  # the last row of each array is for all judges together
     systems: tuple[str, ...]
     bits: Floats  # [judge, system]
-    null: Floats  # [draw, judge, system]: of shuffled lists
+    null: Floats  # [draw, judge, system]: bits of shuffled lists
     queries: int
-    skipped: int  # queries that no judge orders anything of
+    skipped: int  # number of queries without a pair that a judge orders
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -78,7 +79,7 @@ def knowledge_of(
     progress: Callable[[int], None] | None = None,
     **how: Any,
 ) -> Knowledge:
-    """What each judge of a judge_table, the human included, knows of the order of each system's documents."""
+    """Return the information of each judge, including the human, about the order of each system's documents."""
     check_number_of_lists(len(judge_table.names), "judges")
     check_whole("draws", draws)
     check_seed(seed)
@@ -87,9 +88,9 @@ def knowledge_of(
     for draw, q in enumerate(order_of(judge_table.queries)):
         name, span = judge_table.queries[q], judge_table.whole.rows_of(q)
         labels = judge_table.grade[:, span]
-        labels = np.where(labels >= 0, labels, np.nan)  # a grade below 0 is none
+        labels = np.where(labels >= 0, labels, np.nan)  # a grade below 0 means not judged
         if np.isnan(labels).all(axis=1).any():
-            continue  # a query that not all have judged
+            continue  # not judged by all judges
         relevant = np.nan_to_num(labels).max(axis=0) >= rel
         pairs = OrderedByJudges.of(labels)
         if pairs is not None and relevant.any():
@@ -100,7 +101,7 @@ def knowledge_of(
         if progress:
             progress(1)
     if not counted:
-        raise CalipersError("no query of all judges has documents that one of them tells apart")
+        raise CalipersError("no query that all judges have contains documents that a judge orders")
     return Knowledge(
         judges=judge_table.names,
         systems=rankings.systems,
@@ -122,11 +123,11 @@ def information_of_judges(
     progress: Callable[[int], None] | None = None,
     **how: Any,
 ) -> Knowledge:
-    """What several judges at once know of the order of each system's documents: grades, preferences, a ranking.
+    """Return the information of several judges about the order of each system's documents.
 
-    A judge is anything that orders documents: judgments (files, frames, {query: {document: grade}}), `Preferences`, or
-    a run, such as that of a gold-standard ranker, which says for any two documents that some other judge has judged
-    which one it shows first. Queries that only some of the judges have are skipped.
+    judges: judgments (files, frames, {query: {document: grade}}), `Preferences`, or runs, by name. A run, for example
+    of a gold-standard ranker, orders all documents that another judge has judged. Queries that some judges lack are
+    skipped.
 
     >>> from calipers.collection.runs import DictRun
     >>> grades = {"q": {"a": 1, "b": 0, "c": 0}}
@@ -142,11 +143,13 @@ def information_of_judges(
     rankers = {name: judge for name, judge in judges.items() if hasattr(judge, "retrieved")}
     known = {name: as_judgments(judge) for name, judge in judges.items() if name not in rankers}  # type: ignore[arg-type]  # no run
     if not known:
-        raise CalipersError("at least one judge must have judged documents: rankings alone do not say which count")
+        raise CalipersError(
+            "at least one judge must have judgments: rankings alone do not tell which documents are judged"
+        )
     graded = {
         name: (judge.judgments if isinstance(judge, Preferences) else judge).to_dict() for name, judge in known.items()
     }
-    shared = sorted(set.intersection(*(set(each) for each in graded.values())))  # draws are made over this order
+    shared = sorted(set.intersection(*(set(each) for each in graded.values())))  # random draws use this order
     whole = {
         query: {d: float(any(each[query].get(d, -1.0) >= rel for each in graded.values())) for d in documents}
         for query in shared
@@ -182,7 +185,7 @@ def information_of_judges(
         if progress:
             progress(1)
     if not bits:
-        raise CalipersError("no query of all judges has documents that one of them tells apart")
+        raise CalipersError("no query that all judges have contains documents that a judge orders")
     return Knowledge(
         judges=tuple(judges),
         systems=rankings.systems,
@@ -195,7 +198,7 @@ def information_of_judges(
 
 
 def _preferred(judge: Preferences, query: str, place: Mapping[str, int]) -> NDArray[np.int8]:
-    """[document, document]: 1 where the first was preferred more often than the second, -1 less often, else 0."""
+    """Return [document, document]: 1 if the first was preferred more often than the second, -1 if less, else 0."""
     q = judge.queries.index(query)
     start = int(judge.pool.offsets[q])
     at = np.array([place[name] for name in judge.document_names[start : int(judge.pool.offsets[q + 1])]])
@@ -207,26 +210,29 @@ def _preferred(judge: Preferences, query: str, place: Mapping[str, int]) -> NDAr
 
 @dataclass(frozen=True, eq=False)
 class OrderedByJudges:
-    """The pairs of one query's documents that at least one judge orders, those of one pattern together.
+    """Pairs of one query's documents that at least one judge orders, sorted by pattern.
 
-    A pattern and its reverse are one: the documents of each pair stand in the order that makes them so.
+    A pattern and its reverse are the same pattern. The documents of each pair are swapped if needed.
     """
 
     one: Ints
     other: Ints
-    sign: NDArray[np.int8]  # [judge, pair]: 1 where the judge prefers the first document, -1 the second
-    start: Ints  # of each pattern, its first pair
+    sign: NDArray[np.int8]  # [judge, pair]: 1 if the judge prefers the first document, -1 the second
+    start: Ints  # first pair of each pattern
 
     @classmethod
     def of(cls, labels: Floats) -> OrderedByJudges | None:
-        """From labels of [judge, document]; None where nobody orders anything."""
+        """Return the ordered pairs, or None if no judge orders any. labels: [judge, document]."""
         one, other = np.triu_indices(labels.shape[1], 1)
         apart = labels[:, one] - labels[:, other]
         return cls.of_signs(one, other, np.sign(np.nan_to_num(apart)).astype(np.int8))
 
     @classmethod
     def of_signs(cls, one: Ints, other: Ints, sign: NDArray[np.int8]) -> OrderedByJudges | None:
-        """From what each judge says about each pair of documents: 1 for the first, -1 for the second, 0 for neither."""
+        """Return the ordered pairs, or None if no judge orders any.
+
+        sign: [judge, pair], 1 if the judge prefers document `one`, -1 if `other`, 0 if neither.
+        """
         ordered = np.flatnonzero(sign.any(axis=0))
         if not len(ordered):
             return None
@@ -240,10 +246,10 @@ class OrderedByJudges:
         return cls(one, other, np.where(turned, -sign, sign).astype(np.int8), start)
 
     def told(self, rank: NDArray[np.int32]) -> Floats:
-        """[judge and all together, system]: bits that the order of documents tells, from ranks [system, document]."""
+        """Return bits as [judge, system], with a last row for all judges together. rank: [system, document]."""
         above, below = rank[:, self.one], rank[:, self.other]
         higher, lower = above < below, above > below
-        half = ((above == below) & (above != MISSING)) / np.float32(2)  # a tie is taken half each way
+        half = ((above == below) & (above != MISSING)) / np.float32(2)  # a tie counts half each way
         up, down = higher + half, lower + half
         liked, disliked = (self.sign > 0).astype(np.float32), (self.sign < 0).astype(np.float32)
         right, wrong = up @ liked.T + down @ disliked.T, down @ liked.T + up @ disliked.T  # [system, judge]
@@ -254,7 +260,7 @@ class OrderedByJudges:
 
 
 def _told_by_chance(pairs: OrderedByJudges, seen: QueryRankings, draws: int, seed: list[int]) -> list[Floats]:
-    """What the same rankings tell about the judges' pairs after their ranks were shuffled, draw by draw."""
+    """Return the bits of the rankings with shuffled ranks, for each draw."""
     random = np.random.default_rng(seed)
     shuffled = (seen.shuffled(random) for _ in range(draws))
     return [pairs.told(seen.until_last_relevant(rank)) for rank in shuffled]

@@ -212,19 +212,19 @@ def named_judgments(judges: Any) -> dict[str, Judgments]:
         path = isinstance(source, str | Path) and not str(source).startswith("irds:")
         files += files_of(str(source)) if path else [source]
     if not files:
-        raise CalipersError("there is no judge to compare with the human")
+        raise CalipersError("expected at least one judge to compare with the human")
     known = [as_judgments(file) for file in files]
     return dict(zip(judge_names([each.name for each in known]), known, strict=True))
 
 
 def _is_one(judges: Mapping[Any, Any]) -> bool:
-    """Whether this is {query: {document: grade}} rather than {name: judgments}."""
+    """Return True for {query: {document: grade}}, False for {name: judgments}."""
     first = next(iter(judges.values()), None)
     return isinstance(first, Mapping) and not any(isinstance(value, Mapping) for value in first.values())
 
 
 def judge_names(files: Sequence[str]) -> list[str]:
-    """File names without folder and ending; with them where two judges would have one name.
+    """Return file names without folder and ending, or with them if two judges would have the same name.
 
     >>> judge_names(["x/llm-a.qrels", "x/llama3.2.txt.gz", "gpt-4.1"])
     ['llm-a', 'llama3.2', 'gpt-4.1']

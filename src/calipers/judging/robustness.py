@@ -1,12 +1,12 @@
-"""How wrong a judge may be before the order of two systems turns.
+"""Robustness of the order of two systems against errors of a judge.
 
-Fewest wrong labels: every label may move to any grade of the scale. A linear measure (a sum over documents, divided at
-most by a constant) changes by each label on its own, so that taking the largest possible changes first is exact. For
-any other measure labels are changed one after the other, each time the one that brings the difference down most, and
-everything is re-evaluated: at most so many suffice, and the labels are listed as the proof.
+Fewest wrong labels: every label may change to any grade of the scale. In a linear measure (a sum over documents,
+perhaps divided by a constant), each label changes the score separately. So taking the largest changes first gives the
+exact number. For any other measure, labels are changed one after the other. Each step takes the label that reduces the
+difference most, and scores all again. The number of labels is then an upper bound, and the labels are its proof.
 
-Random errors: each label is replaced by a grade drawn from what the human gave where this judge gave that label; the
-share of draws in which A still beats B is the chance that it does.
+Random errors: each label is replaced by a grade drawn from the human's grades for documents with this label of the
+judge. The share of draws in which A still beats B estimates the probability that A is better.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from calipers.results.scores import means
 from calipers.stats.significance import SEED
 
 DRAWS = 200
-MOST_CHANGES = 500  # labels after which the search gives up
-ROWS_AT_ONCE = 1_000_000  # documents of changed pools that are scored in one go
+MOST_CHANGES = 500  # number of changed labels at which the search stops
+ROWS_AT_ONCE = 1_000_000  # documents of changed pools that are scored at once
 TIED = 1e-12  # differences closer to 0 than this are ties
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What some systems retrieved, as one judge sees it: grades may change, ranks stay."""
+    """Retrieved documents of the systems with the labels of one judge. Grades may change, ranks do not."""
 
     judgments: Judgments
     systems: tuple[str, ...]
@@ -49,10 +49,12 @@ class Ranked:
 
     @classmethod
     def of(cls, judge_table: JudgeTable, judge: str | int, evaluation: Evaluation, systems: Sequence[str]) -> Ranked:
-        """Return what the runs of a request retrieved of the documents that a judge labelled."""
+        """Return the documents with labels of a judge that the runs of an evaluation retrieved."""
         view, options = judge_table.view(judge), evaluation.options
         if options.missing == "skip":
-            raise CalipersError("labels are not changed where queries that a run lacks are skipped: count them as 0")
+            raise CalipersError(
+                "changing labels needs a score for each query: missing='skip' is not allowed, use missing='zero'"
+            )
         known, seen = view.judgments, [view.run(run) for run in evaluation.runs]
         batches = in_batches(seen, known, options.depth or 0, options.precision, evaluation.jobs)
         return cls(
@@ -68,16 +70,16 @@ class Ranked:
         return lists.condensed() if self.options.condensed else lists
 
     def scores(self, measure: Measure, lists: Lists) -> Floats:
-        """[system, query] of lists that hold all queries of each system in turn; NaN where skipped."""
+        """Return scores as [system, query], NaN if skipped. The lists hold all queries of each system in turn."""
         options = self.options.changed(condensed=False)  # the lists are condensed already
         return score_lists(lists, [measure], options).values.reshape(-1, lists.pool.queries)
 
     def means(self, measure: Measure, lists: Lists) -> Floats:
-        """Of each system, over the queries that count."""
+        """Return the mean of each system over the queries that count."""
         return means(self.scores(measure, lists))
 
     def bound(self, measure: str) -> Measure:
-        """The measure, with what it takes from the judgments (as the largest grade) taken from these."""
+        """Return the measure with parameters from these judgments (for example, the largest grade)."""
         ((_, found),) = parse_all(measure, self.options.measure_defaults)
         return found.bind(self.judgments.pool)
 
@@ -87,14 +89,14 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """The labels whose change makes the lower one of two systems the higher one."""
+    """Labels whose change reverses the order of two systems."""
 
-    system_a: str  # the higher one
+    system_a: str  # system with the higher mean
     system_b: str
     difference: float
-    rows: Ints | None  # of the judgments; None where no change was found that turns the order
-    grades: Floats  # that those labels change to
-    exact: bool  # whether no fewer labels do it
+    rows: Ints | None  # of the judgments; None if no change was found that reverses the order
+    grades: Floats  # new grades of these labels
+    exact: bool  # True if the number of labels is the smallest possible
 
     @property
     def labels(self) -> int | None:
@@ -102,21 +104,21 @@ class Turn:
 
     @property
     def how(self) -> str:
-        """`exactly` or `at most` so many; `never`, or `not found`."""
+        """Meaning of the number of labels: `exactly`, `at most`, `never` or `not found`."""
         if self.rows is None:
             return "never" if self.exact else "not found"
         return "exactly" if self.exact else "at most"
 
 
 def fewest_labels(ranked: Ranked, measure: str, a: int, b: int, grades: Floats) -> Turn:
-    """The fewest labels whose change, to any of the grades, turns the order of two systems: strictly, no tie."""
+    """Return the fewest labels whose change to any grade reverses the order of two systems. A tie is not enough."""
     bound = ranked.bound(measure)
     value = ranked.means(bound, ranked.lists([a, b]))
     if value[0] < value[1]:
         a, b, value = b, a, value[::-1]
     names, difference = (ranked.systems[a], ranked.systems[b]), float(value[0] - value[1])
     if not np.isfinite(difference):
-        raise CalipersError(f"{measure} has no mean for {names[0]} or {names[1]}: there is no order to turn")
+        raise CalipersError(f"{measure} has no mean for {names[0]} or {names[1]}: so there is no order to reverse")
     linear = linear_over_constant(bound.form, ranked.lists([a, b]))
     if linear is not None and ranked.options.ties not in ("best", "worst"):
         return Turn(*names, difference, *_exactly(ranked, *linear, a, b, difference, grades), exact=True)
@@ -126,15 +128,15 @@ def fewest_labels(ranked: Ranked, measure: str, a: int, b: int, grades: Floats) 
 def _exactly(
     ranked: Ranked, form: Linear, by: float, a: int, b: int, difference: float, grades: Floats
 ) -> tuple[Ints | None, Floats]:
-    """The largest changes first: each label moves the difference by its own amount, whatever the others do."""
+    """Take the largest changes first. Each label changes the difference by its own amount."""
     weight = np.zeros((2, len(ranked.judgments)))
     for s, system in enumerate((a, b)):
         top = ranked.lists([system]).under(ranked.options.ties).top(form.weight.cutoff)
         weight[s, top.document] = form.weight.mean(top.first, top.last)
     pull = (weight[0] - weight[1]) / (by * len(ranked.judgments.queries))
-    worth, choices = form.value(ranked.judgments.pool.grade), form.value(grades)
+    gains, choices = form.value(ranked.judgments.pool.grade), form.value(grades)
     to = np.where(pull > 0, int(choices.argmin()), int(choices.argmax()))
-    gain = pull * (worth - choices[to])
+    gain = pull * (gains - choices[to])
     order = np.argsort(-gain, kind="stable")
     turned = np.flatnonzero(np.cumsum(gain[order]) > difference + TIED)
     if not len(turned):
@@ -144,7 +146,7 @@ def _exactly(
 
 
 def _greedily(ranked: Ranked, measure: Measure, a: int, b: int, grades: Floats) -> tuple[Ints | None, Floats]:
-    """One label after the other, to the lowest or the highest grade; after each, only its query is looked at again."""
+    """Change one label after the other to the lowest or the highest grade. Only its query is scored again."""
     grade = ranked.judgments.pool.grade.copy()
     lists = ranked.lists([a, b])
     values = ranked.scores(measure, lists)
@@ -173,9 +175,9 @@ def _best_change(
     ends: Floats,
     changed: Mapping[int, float],
 ) -> tuple[float, int, float]:
-    """Of one query: the least difference that one more changed label leads to, its row, and its new grade.
+    """Return the smallest difference on one query after one more changed label, the row of the label and its new grade.
 
-    Documents that neither system shows differ in nothing but their grade: one of each grade stands for them.
+    Documents that neither system shows differ only in their grade, so one document per grade is tried.
     """
     pool = ranked.judgments.pool
     start, end = int(pool.offsets[query]), int(pool.offsets[query + 1])
@@ -211,7 +213,7 @@ def _with_one_change(
     row: Ints,
     to: Floats,
 ) -> Floats:
-    """The difference of two systems on one query, in copies of the query that have one label changed each."""
+    """Return the difference of two systems on copies of one query. Each copy has one changed label."""
     copies, (start, end) = len(row), span
     size = end - start
     changed = np.tile(grade[start:end], (copies, 1))
@@ -240,13 +242,13 @@ def _with_one_change(
 
 
 def drawn_labels(judge_table: JudgeTable, judge: str | int, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """[draw, label]: what the human could have said of each document that the judge labelled.
+    """Return possible grades of the human, as [draw, label], for each document that the judge labelled.
 
-    Drawn from the human's grades where this judge gave the same label; from all of them where it never did so on a
-    document of the human's.
+    They are drawn from the human's grades of documents with the same label of this judge. If the human judged no such
+    document, they are drawn from all grades of the human.
     """
     found = Confusion.of(judge_table, judge, square=False)
-    share = np.vstack([found.counts.T, found.counts.sum(axis=1)])  # the last line: whatever the label
+    share = np.vstack([found.counts.T, found.counts.sum(axis=1)])  # the last row is for all labels
     below = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)[:, :-1]
     labels = judge_table.labels(judge)
     place = np.minimum(np.searchsorted(found.columns, labels), len(found.columns) - 1)
@@ -267,9 +269,9 @@ def drawn_labels(judge_table: JudgeTable, judge: str | int, draws: int = DRAWS, 
 def survival(
     judge_table: JudgeTable, ranked: Ranked, judge: str | int, measure: str, draws: int = DRAWS, seed: int = SEED
 ) -> tuple[Floats, Floats]:
-    """The mean of each system under the judge's labels, and [A, B]: the chance that A beats B under drawn ones.
+    """Return the mean of each system under the judge's labels, and the probability, as [A, B], that A beats B.
 
-    Half a chance where they tie.
+    The probability is the share of draws of labels in which A beats B. Ties count half.
     """
     lists = ranked.lists()
     ((_, parsed),) = parse_all(measure, ranked.options.measure_defaults)

@@ -314,7 +314,7 @@ def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
 
 
 def _pooled_skewness(values: Floats, judge: _Shape) -> Floats:
-    """That of the rows and of the judge's scores, by their numbers of queries; of the rows alone if his do not vary."""
+    """Return the skewness of rows and judge's scores, weighted by queries; of the rows if the judge's do not vary."""
     n = values.shape[-1]
     own = _skewness(_cumulant(values, values), _cumulant(values, values, values))
     return np.where(judge.variance > 1e-24, (n * own + judge.size * judge.skewness) / (n + judge.size), own)
@@ -341,7 +341,7 @@ def _untransformed(skewness: Floats, x: Floats) -> Floats:
 
 
 def _cumulant(*arrays: Floats) -> Floats:
-    """The unbiased joint cumulant of each row of two or three arrays: variance, covariance, third cumulant."""
+    """Return the unbiased joint cumulant of each row of two or three arrays: variance, covariance or third cumulant."""
     n = arrays[0].shape[-1]
     product: Floats = np.ones(1)
     for array in arrays:
@@ -351,7 +351,10 @@ def _cumulant(*arrays: Floats) -> Floats:
 
 
 def best_weight(y: Floats, f: Floats, n: int, others: int, variance: Floats | None = None) -> Floats:
-    """l* of each row, for n human-judged queries and so many others; the variance of f over more queries, if known."""
+    """Return the best weight l* of each row, for n human-judged queries and `others` other queries.
+
+    variance: variance of f over more queries, if known.
+    """
     spread = _cumulant(f, f) if variance is None else variance
     with np.errstate(divide="ignore", invalid="ignore"):
         best = _cumulant(y, f) / ((1 + n / others) * spread)
@@ -359,10 +362,11 @@ def best_weight(y: Floats, f: Floats, n: int, others: int, variance: Floats | No
 
 
 def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floats:
-    """The weight of each row and query: by the half of the human-judged queries that the query is not in.
+    """Return the weight of each row and query, computed from the half of the human-judged queries without the query.
 
-    The judge labelled all queries, so all of them say how its scores vary. It has no weight where the others all have
-    one score: a judge that happens to be right on every query would leave no variance at all.
+    The judge labelled all queries, so the variance of its scores comes from all of them. The weight is 0 if all other
+    queries have the same score. Otherwise a judge that is right on all human-judged queries by chance would leave no
+    variance.
     """
     n = y.shape[-1]
     half = np.random.default_rng(seed).permutation(n) % 2 == 0
@@ -377,10 +381,10 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
 def _to_halve(
     y: Floats, f: Floats, others: Floats, varied: _Varied, target: Floats, level: float, ahead: int
 ) -> Floats:
-    """How many more human-judged queries would bring the interval to the target, by bisection: more make it narrower.
+    """Return how many more human-judged queries bring the interval to the target width. Found by bisection.
 
-    They come from those that the judge labelled already, as long as there are some, and are new ones after that. How
-    much scores vary stays as it is here; a sparse row stays sparse, but more queries are less likely to miss any.
+    The queries come first from those that only the judge labelled. After these, they are new queries. The variance of
+    scores is taken to stay the same. A sparse row stays sparse, but more queries are less likely to miss a rare score.
     """
     if ahead == 0:
         return np.full(len(y), np.nan)
@@ -406,7 +410,7 @@ def _to_halve(
     too_few, enough = np.zeros(len(y), int), np.full(len(y), ahead * (n + size))
     found = suffices(enough)
     while np.any(enough - too_few > 1):
-        middle = (too_few + enough + 1) // 2  # of neighbours the greater, which is known to suffice
+        middle = (too_few + enough + 1) // 2  # of two neighbours, the larger one, which is known to suffice
         yes = suffices(middle)
         too_few, enough = np.where(yes, too_few, middle), np.where(yes, middle, enough)
     return np.where(found, enough, np.nan)

@@ -17,8 +17,9 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import Evaluation
 from calipers.limits.pool_bounds import Bounds, bounds_of
 from calipers.lists import Floats, Ints
+from calipers.measures.exactness import exactness_notes
 from calipers.measures.normalisation import NOISE
-from calipers.measures.populations import DEFAULT_POPULATION
+from calipers.measures.populations import DEFAULT_POPULATION, what_is_shuffled
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
@@ -43,6 +44,7 @@ class QueryTypes(Result):
     types: tuple[str, ...]  # informative, ideal, uninformative, hard, easy, or undefined
     actual: Floats
     expected: Floats
+    notes: tuple[str, ...] = ()  # on the documents of a random ranking, and on scores that are not exact
 
     @property
     def difference(self) -> Floats:
@@ -139,7 +141,9 @@ def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = 
         actual = _mean(scores.values / room, (0, 1))
         expected = np.stack([bounds.expected[name] for name in scores.measures]) / ideal
         expected = _mean(expected, (0, 1) if expected.ndim == 3 else (0,))
-    return QueryTypes(scores.queries, tuple(_types(actual, expected, thresholds)), actual, expected)
+    inexact = exactness_notes(scores.exactness | bounds.inexact, scores.errors | bounds.largest_errors)
+    notes = (*inexact, what_is_shuffled(bounds.population))
+    return QueryTypes(scores.queries, tuple(_types(actual, expected, thresholds)), actual, expected, notes)
 
 
 def _mean(values: Floats, axes: tuple[int, ...]) -> Floats:

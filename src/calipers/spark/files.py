@@ -326,8 +326,8 @@ def format_of(path: str, role: str) -> str:
     found = sniff(path)
     if found not in ("parquet", expected):
         raise CalipersError(
-            f"the Spark engine reads {role} as TREC text or Parquet, not as {found}: convert it, or leave --engine "
-            "spark out",
+            f"the Spark engine reads {role} as TREC text or Parquet, not as {found}: convert it, or evaluate without "
+            "Spark",
             file=path,
         )
     return found

@@ -376,7 +376,7 @@ class Browsed(Wrapper):
         if self.reading.what in ("ETU", "ETC"):
             letters["L(i)"] = "V(i) * (1 - C(i))"
         if self.traits.reads_costs:
-            letters["cost"] = "as --costs gives it for each document, otherwise 1"
+            letters["cost"] = "of reading the document, by default 1"
         return READINGS[self.reading.what]
 
 

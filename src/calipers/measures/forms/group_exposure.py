@@ -58,7 +58,7 @@ def _wanted_shares(pool: Pool, readers: Readers, target: Target) -> Floats:
 def groups_of(pool: Pool) -> DocumentGroups:
     if pool.groups is None:
         raise CalipersError(
-            "AWRF and ExposureRatio need the groups of documents: --document-groups FILE, document_groups= in Python"
+            "AWRF and ExposureRatio need groups of documents: set document_groups", parameter="document_groups"
         )
     return pool.groups
 
