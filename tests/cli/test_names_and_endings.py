@@ -296,7 +296,7 @@ def test_every_screen_says_what_a_random_ranking_shuffles(folder: Path, said: Sa
     assert "shuffles the judged documents of the query (V2(AP), W(RR))" in several
     assert "the unjudged ones that the run ranks above judged ones (V2(AP, population=union))" in several
     (folder / "poor.run").write_text("1 Q0 b 1 1 poor\n2 Q0 d 1 1 poor\n")
-    assert "they leave relevant ones out" in said("evaluate", "qrels.txt", "poor.run", "-m", "W(AP)").stderr
+    assert "because they lack relevant documents" in said("evaluate", "qrels.txt", "poor.run", "-m", "W(AP)").stderr
 
 
 POSITIVES = "".join(f"{query} 0 d{document} 1\n" for query in range(4) for document in range(2))

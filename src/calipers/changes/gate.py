@@ -399,7 +399,8 @@ def check(
     fail_on: also fail if a measure is `undecided`; if runs answer queries without judgments or have hardly any judged
         document (`unmatched`); if they lack judged queries, or new and baseline have different queries (`missing`); if
         they have `ties`; or if documents in the top 10 are `unjudged`.
-    alpha: the chance of each wrong verdict. power: with which the queries that are needed would decide.
+    alpha: the chance of each wrong verdict. power: the chance of a decision with the number of queries that is
+        reported as needed.
     worst: how many of the largest losses are named for each measure.
     other_judgments: `error` fails if the stored scores were made with different judgments, `warn` compares them. Scores
         from JSON files know their judgments, scores from CSV files do not.

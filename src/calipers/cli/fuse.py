@@ -207,7 +207,7 @@ def _write(made: FusedRun, output: str | None) -> None:
 
     if output is not None and output != "-":
         write_run(made, output)
-        note(f"wrote {output}: {made!r}")
+        note(f"wrote {output}: {made.name} of {made.size}")
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fused.run"

@@ -204,7 +204,7 @@ def _say(found: JudgingPool) -> None:
     for text in found.notes:
         note(text)
     if found.open_pairs is not None:
-        note(f"the order of {counted(found.open_pairs, 'pair')} of systems is open")
+        note(f"judgments can still change the order of {counted(found.open_pairs, 'pair')} of systems")
         if not found.open_pairs:
             note("no judgment can change the order of any two systems: there is nothing to judge next")
     documents, queries = counted(len(found), "document"), counted(len(set(found.query)), "query")

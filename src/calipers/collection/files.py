@@ -403,7 +403,7 @@ class _BlockFile(io.RawIOBase):
 
 
 def text_lines(path: Path, *, max_unpacked: int | None = None) -> Iterator[str]:
-    """Yield the lines of a text file with their ends. Text that is not UTF-8, or as was named, is an error."""
+    """Yield the lines of a text file with their ends. Text that is not in UTF-8, or the named encoding, is an error."""
     source = io.BufferedReader(_BlockFile(blocks(path, max_unpacked=max_unpacked)), BLOCK)
     try:
         yield from io.TextIOWrapper(source, encoding="utf-8-sig", newline="")

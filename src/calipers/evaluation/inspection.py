@@ -108,7 +108,15 @@ class Inspection(Result):
     def _systems_table(self) -> Table:
         columns = ("system", "queries", "in common", "without results", "documents", f"judged@{TOP}", "tied")
         rows = tuple(
-            (run.system, run.queries, run.in_common, run.without_results, run.length, run.judged_share, run.tied_share)
+            (
+                run.system,
+                run.queries,
+                run.in_common,
+                run.without_results,
+                int(run.length) if run.length.is_integer() else run.length,
+                run.judged_share,
+                run.tied_share,
+            )
             for run in self.runs
         )
         return Table(columns, rows)

@@ -44,12 +44,16 @@ class FusedRun(RowsRun):
             found.append(f"{counted(self.alone, 'query')} answered by only one run, so that nothing is fused")
         return tuple(found)
 
-    def __repr__(self) -> str:
+    @property
+    def size(self) -> str:
+        """Numbers of runs, queries and documents, in words."""
         rows = self.load()
         return (
-            f"<FusedRun {self.name}: {counted(len(self.of), 'run')}, {counted(len(rows.queries), 'query')}, "
-            f"{counted(len(rows), 'document')}>"
+            f"{counted(len(self.of), 'run')}, {counted(len(rows.queries), 'query')}, {counted(len(rows), 'document')}"
         )
+
+    def __repr__(self) -> str:
+        return f"<FusedRun {self.name}: {self.size}>"
 
 
 def fuse(

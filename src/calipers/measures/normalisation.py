@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 NOISE = 1e-12  # differences of sums of floats that mean no difference
 NO_DEVIATION = "a random ranking is scored by its mean attention, not by the mean of the scores of its orders"
 BELOW_WORST = (
-    "some lists score less than the worst ranking, which holds all judged documents: they leave relevant ones out"
+    "some lists score less than the worst ranking of all judged documents, because they lack relevant documents"
 )
 NEGATIVE = "V1 and V2 measure from 0 upwards; W, V2s and Z take measures that can be negative"
 

@@ -86,7 +86,9 @@ class JudgingPool(Result):
             return "No judgment can change the order of any two systems: there is nothing to judge next."
         queries = counted(len(set(self.query)), "query")
         left = (
-            "" if self.open_pairs is None else f" The order of {counted(self.open_pairs, 'pair')} of systems is open."
+            ""
+            if self.open_pairs is None
+            else f" Judgments can still change the order of {counted(self.open_pairs, 'pair')} of systems."
         )
         return f"{counted(len(self), 'document')} of {queries} to judge.{left}"
 
