@@ -3,7 +3,7 @@
 Collections have a fixed seed. A score is 1 / (1 + exp(-(difficulty of the query + luck of the system on it))):
 between 0 and 1, skewed where queries are hard, and correlated between systems. Under the null hypothesis systems are
 exchangeable; else the first has gained what is to be found. A test of many pairs errs where any pair is significant,
-and finds a difference where the pair that has one is. Alpha is 0.05 throughout. The table is that of docs/plan.md.
+and finds a difference where the pair that has one is. Alpha is 0.05 throughout. research/error_rates.md has the table.
 
 Sampled tests draw so many samples that 5% of them and the observed one are just above a whole number: fewer would lose
 up to half a percent to "below alpha".

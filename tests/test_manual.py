@@ -246,7 +246,11 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
         "query": "[q for q in range(8) for _ in range(3)]",
     },
     "metaeval.md": {
-        "other": "cal.Experiment('qrels.txt', 'runs/*01.gz runs/bm25.gz'.split(), 'nDCG@10 V2(nDCG@10)').metaeval()"
+        "exp": "cal.Experiment('qrels.txt', 'runs/*01.gz runs/bm25.gz'.split(), 'nDCG@10 V2(nDCG@10)')",
+        **dict.fromkeys(
+            ("meta", "other"),
+            "cal.Experiment('qrels.txt', 'runs/*01.gz runs/bm25.gz'.split(), 'nDCG@10 V2(nDCG@10)').metaeval()",
+        ),
     },
     "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
 }
