@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import calipers as cal
 from attention.test_exposure import MODELS, TOP, enumerated, judged_documents, ranked_documents, weak_orders
 from calipers.cli.commands import root
+from calipers.cli.suggestions import explained_input
 
 Shares = Sequence[Fraction] | None
 GROUPS = {"a": "old", "b": "new", "c": "new", "d": "odd", "x": "old", "y": "new"}  # e and z have none
@@ -169,8 +170,9 @@ def test_what_is_refused() -> None:
         lambda: cal.bounds(qrels, "AWRF"),
         lambda: cal.Experiment(qrels, run, "ExposureRatio").ranges(),
     ):
-        with pytest.raises(cal.CalipersError, match=needs):
+        with pytest.raises(cal.CalipersError, match=needs) as refused:
             ask()
+        assert "(option --document-groups)" in explained_input(refused.value)
     with pytest.raises(cal.CalipersError, match="no measure depends on groups of documents: P@1; AWRF"):
         cal.evaluate(qrels, run, "P@1", document_groups=GROUPS)
     with pytest.raises(cal.CalipersError, match="scored by its mean attention"):

@@ -202,7 +202,9 @@ def test_other_scales_are_refused_with_both_shown_or_mapped(tmp_path: Path) -> N
         write(tmp_path / name, graded) for name, graded in (("h.txt", human), ("b.txt", binary), ("f.txt", halves))
     ]
     for file, shown in ((files[1], "0, 1"), (files[2], "0, 0.5, 1, 1.5")):
-        assert f"are {shown}, those of the human 0, 1, 2, 3: not one scale" in refused("judges", files[0], file)
+        assert f"are {shown}, those of the human 0, 1, 2, 3: these are different scales" in refused(
+            "judges", files[0], file
+        )
     mapped = cal.Experiment(files[0], None).judges(files[1], map="human:>=2").table()
     by_hand = cal.Experiment({q: {d: float(g >= 2) for d, g in of.items()} for q, of in human.items()}, None).judges(
         {"b": binary}

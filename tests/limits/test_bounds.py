@@ -500,6 +500,8 @@ def test_query_types_by_threshold_and_by_rank() -> None:
     assert dict(zip(types.queries, types.types, strict=True)) == {
         "ideal": "ideal", "hard": "hard", "easy": "easy", "none": "undefined",
     }  # fmt: skip
+    assert types.notes == ("a random ranking shuffles the judged documents of the query",)
+    assert cal.Experiment(qrels, runs, "P@1", empty="skip").queries().notes == types.notes
     assert types.largest(1) == ("ideal",)
     assert types.smallest(1) == ("hard",)
     assert types.smallest(1, absolute=True) == ("hard",)

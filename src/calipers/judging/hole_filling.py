@@ -1,4 +1,4 @@
-"""Holes filled: a judge's labels where people gave none, and how much of a score rests on either.
+"""Hole filling: a judge's labels for documents without human labels, and the share of a score from each.
 
 The share that rests on people is what the lists would score if the documents that only the judge labelled were taken
 out of them (the ideal, and the number of relevant documents, stay those of all labels), as a share of the score. For
@@ -32,7 +32,7 @@ COLUMNS = (
 
 @dataclass(eq=False)
 class SeenByPeople(RunView):
-    """A run of which only the documents that people labelled count as judged."""
+    """Run in which only documents with human labels count as judged."""
 
     people: NDArray[np.bool_]  # whether each row of the judgments was labelled by people
 
@@ -43,7 +43,7 @@ class SeenByPeople(RunView):
 
 
 def filled(judge_table: JudgeTable, judge: str | int) -> OneJudge:
-    """Return the human's labels, and the judge's where the human gave none, on the queries of the human."""
+    """Return the human's labels, or the judge's if the human gave none, for the queries of the human."""
     place = judge_table.place(judge)
     asked = judge_table.asked(0)[judge_table.whole.pool.query]
     grade = np.where(judge_table.given[0], judge_table.grade[0], judge_table.grade[place])
@@ -52,7 +52,7 @@ def filled(judge_table: JudgeTable, judge: str | int) -> OneJudge:
 
 
 def filled_scores(judge_table: JudgeTable, judge: str | int, evaluation: Evaluation) -> tuple[Scores, Scores]:
-    """Return the scores with filled holes, and the part of them that rests on documents that people labelled."""
+    """Return the scores with filled holes, and the part of them from documents with human labels."""
     view = filled(judge_table, judge)
     people = judge_table.given[0][view.chosen]
     seen = tuple(view.run(run) for run in evaluation.runs)

@@ -103,7 +103,7 @@ class JudgeStudy(Result):
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The runs that are scored under the labels of every judge."""
+        """Runs that are scored under the labels of every judge."""
         return self.evaluation.runs
 
     @property
@@ -115,7 +115,7 @@ class JudgeStudy(Result):
 
     @property
     def summary(self) -> str:
-        """The judge that agrees best with people, and the judge under which systems are ordered most alike."""
+        """The judge that agrees best with people, and the judge whose order of systems is nearest to theirs."""
         parts = []
         known = {row[0]: as_number(row[5]) for row in self._agreement().rows if row[5] == row[5]}
         if known:
@@ -134,7 +134,7 @@ class JudgeStudy(Result):
         return " ".join(parts)
 
     def tables(self) -> Tables:
-        """Return the tables by name: of labels, and of systems where there are runs."""
+        """Return the tables by name: tables about labels, and tables about systems if runs were given."""
         of_labels = {"agreement": self._agreement, "statistics": self.statistics}
         of_systems = {} if self.on_systems is None else {"effects": self.effects, "ranks": self.ranks}
         return Tables(of_labels | of_systems)
@@ -236,7 +236,7 @@ class JudgeStudy(Result):
 
     @property
     def effect(self) -> Effects:
-        """The scores of the systems under everybody's labels."""
+        """Scores of the systems under the labels of each judge."""
         if self.on_systems is None:
             raise CalipersError("no systems were given: there are only labels to compare")
         return self.on_systems
@@ -287,18 +287,18 @@ class JudgeStudy(Result):
         return corrected_differences(self.effect, level, seed)
 
     def fill(self) -> Table:
-        """Return scores with each judge's labels where the human gave none, and the shares that rest on either.
+        """Return scores with a judge's labels for documents without human labels, and the shares that depend on each.
 
         judge, measure, system, score, human_share, judge_share, human_only, labels_human, labels_judge.
         """
         return filled_table(self.judge_table, self.evaluation, self.effect.scores[0], self.judges)
 
     def ranked(self, judge: str) -> Ranked:
-        """Return what the systems retrieved of the documents that a judge labelled, to try other labels."""
+        """Return the documents with a label of the judge that systems retrieved, to try other labels."""
         return Ranked.of(self.judge_table, judge, self.evaluation, self.effect.systems)
 
     def turns(self, judge: str, measure: str, pairs: Iterable[tuple[str, str]] | None = None) -> list[Turn]:
-        """Return the fewest labels that turn the order of two systems, for these pairs or for neighbours."""
+        """Return the fewest labels that reverse the order of two systems, for these pairs or for neighbours."""
         ranked = self.ranked(judge)
         place = {system: s for s, system in enumerate(self.effect.systems)}
         if pairs is None:
@@ -310,7 +310,7 @@ class JudgeStudy(Result):
         return [fewest_labels(ranked, measure, a, b, np.array(grades)) for a, b in chosen]
 
     def robustness(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
-        """Return the fewest labels that turn each order: one row per judge, measure and pair of systems."""
+        """Return the fewest labels that reverse each order: one row per judge, measure and pair of systems."""
         wanted = None if pairs is None else list(pairs)
         rows: list[tuple[Cell, ...]] = [
             (judge, measure, turn.system_a, turn.system_b, turn.difference, turn.labels, turn.how, self._labels(judge))
@@ -322,7 +322,7 @@ class JudgeStudy(Result):
         return Table(columns, tuple(rows))
 
     def wrong_labels(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
-        """judge, measure, system_a, system_b, query, document, grade, changed: the labels that turn each order."""
+        """Return labels that reverse an order: judge, measure, system_a, system_b, query, document, grade, changed."""
         wanted = None if pairs is None else list(pairs)
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
@@ -375,9 +375,9 @@ class JudgeStudy(Result):
         return circularity_table(self.judge_table, self.evaluation, self.effect)
 
     def knowledge(self, draws: int = KNOWLEDGE_DRAWS, seed: int = SEED) -> Knowledge:
-        """Return what the order of systems' documents tells about each judge and all judges, in bits, and by chance."""
+        """Return the information of systems' orders about each judge, in bits, with that of shuffled lists."""
         if not self.runs:
-            raise CalipersError("no systems were given: there is nothing to know of")
+            raise CalipersError("the information of judges needs runs, but no runs were given")
         judge_table = self.judge_table
         alone = replace(
             judge_table, names=judge_table.names[: self.single + 1], grade=judge_table.grade[: self.single + 1]

@@ -34,7 +34,7 @@ _ENDING = re.compile(r"(?<=.)\.[A-Za-z][A-Za-z0-9]*$")
 
 @dataclass(frozen=True, eq=False)
 class JudgeTable:
-    """Labels of some judges. All others are compared with the first, who stands for people."""
+    """Labels of several judges. The first judge is the human; the others are compared with the human."""
 
     names: tuple[str, ...]
     whole: Judgments  # every document that any of them labelled; its grades mean nothing
@@ -44,7 +44,7 @@ class JudgeTable:
 
     @classmethod
     def of(cls, human: Any, judges: Any, map: Map | None = None) -> JudgeTable:
-        """Read judgments, and bring their labels side by side."""
+        """Read the judgments of all judges into one table."""
         reference = as_judgments(human)
         others = named_judgments(judges)
         names = (FIRST if HUMAN in others else HUMAN, *others)
@@ -90,7 +90,7 @@ class JudgeTable:
 
     @cached_property
     def given(self) -> NDArray[np.bool_]:
-        """[judge, row]: where there is a label."""
+        """True for each label that a judge gave, as [judge, row]."""
         return ~np.isnan(self.grade)
 
     def common(self, judge: str | int) -> NDArray[np.bool_]:
@@ -123,9 +123,9 @@ class JudgeTable:
         ours, theirs = self.scale(0), self.scale(place)
         shown = f"the grades of {self.names[place]} are {theirs}, those of the human {ours}"
         if place not in self.same and not on_one_scale(self.labels(0), self.labels(place)):
-            return f"{shown}: not one scale"
+            return f"{shown}: these are different scales"
         if len(set(ours.grades) | set(theirs.grades)) > MOST_GRADES:
-            return f"{shown}: too many to compare one by one"
+            return f"{shown}: these are too many grades to compare"
         return None
 
     def judgments(self, judge: str | int) -> Judgments:
@@ -153,12 +153,12 @@ class OneJudge(HalfOfDocuments):
 
     @cached_property
     def asked(self) -> Ints:
-        """The places of the queries that have labels."""
+        """Positions of the queries with labels."""
         return np.flatnonzero(self.whole.pool.count(self.chosen))
 
     @cached_property
     def judgments(self) -> Judgments:
-        """The labels, of the queries that have some."""
+        """Labels of the queries with labels, as judgments."""
         rows, size = np.flatnonzero(self.chosen), self.whole.pool.count(self.chosen)[self.asked]
         return Judgments(
             name=self.name,
@@ -173,7 +173,7 @@ class OneJudge(HalfOfDocuments):
 
 @dataclass(eq=False)
 class RunForJudge(HalfRun):
-    """A run as it looks to one judge: documents without a label, and queries without any, are not judged."""
+    """Run as one judge sees it: documents and queries without labels of this judge are not judged."""
 
     half: OneJudge
 
@@ -202,7 +202,7 @@ class RunForJudge(HalfRun):
 
 
 def named_judgments(judges: Any) -> dict[str, Judgments]:
-    """Judges by their names, from one or several of what `evaluate` takes for judgments, or {name: that}."""
+    """Return judgments by name of the judge, from judgments as for `evaluate`, several, or {name: judgments}."""
     if isinstance(judges, Mapping) and not _is_one(judges):
         return {str(name): as_judgments(each) for name, each in judges.items()}
     single = isinstance(judges, str | Path | Judgments | Mapping) or is_frame(judges)

@@ -139,7 +139,7 @@ class _Varied:
         return np.where(np.isnan(high), low, np.fmin(low, mean)), np.where(np.isnan(low), high, np.fmax(high, mean))
 
     def _hall(self, mean: Floats, n: Floats | int, away: Floats, level: float) -> tuple[Floats, Floats]:
-        """Hall's interval from n queries and, unless away is 0, part of one that lies so far away from their mean."""
+        """Return Hall's interval from n queries. Unless away is 0, part of one more query at that distance is added."""
         part = np.where(away != 0, np.maximum(chance_to_miss(self.share, n), 1 - level), 0.0)
         shift, spread = with_part_of_a_query(self.spread, n, part, away)
         size = n + part

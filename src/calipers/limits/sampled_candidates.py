@@ -322,7 +322,7 @@ def _terms(name: str, measure: Measure, among: Lists) -> RankTerms:
     try:
         return rank_terms(measure.form, among)
     except CalipersError as error:
-        raise CalipersError(f"{name}: {error.message}") from None
+        raise CalipersError(f"{name}: {error.message}", parameter=error.parameter) from None
 
 
 def _defined(score: Floats) -> Floats:

@@ -422,7 +422,7 @@ def _of_lists(
             found[name] = each
         except CalipersError as error:
             if refused is None:
-                raise CalipersError(f"{name}: {error.message}") from None
+                raise CalipersError(f"{name}: {error.message}", parameter=error.parameter) from None
             refused[name] = error.message
     if not found:
         raise CalipersError("no measure has ranges: " + next(iter((refused or {"": "none is named"}).values())))
