@@ -366,7 +366,7 @@ def test_evaluate_like_trec_eval(like: str, flags: list[str], trec_eval: Run) ->
     scores = cal.evaluate("qrels", "run", names, like=like)
     mean = scores.mean()
     for name in names:
-        assert f"{mean['tag', name]:.4f}" == f"{float(got[name, 'all']):.4f}", name
+        assert f"{mean[scores.systems[0], name]:.4f}" == f"{float(got[name, 'all']):.4f}", name
         for query, value in zip(scores.queries, scores[name][0], strict=True):
             if (name, query) in got:
                 assert f"{value:.4f}" == f"{float(got[name, query]):.4f}", (name, query)
