@@ -72,7 +72,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "judges qrels llm.qrels": (lambda: cal.Experiment("qrels", None).judges("llm.qrels"), "lacks labels of the human"),
     "judges qrels llm.qrels --systems good.run --systems poor.run -m AP": (
         lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").judges("llm.qrels"), "lacks judged queries"),
-    "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "one score for all documents"),
+    "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "the same score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
         lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by only one run"),
     "information ric qrels good.run poor.run blind.run": (
