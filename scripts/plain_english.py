@@ -1,8 +1,7 @@
 """Report docstrings, messages and comments in src/calipers that are not plain English (STYLE.md).
 
-    python scripts/plain_english.py                 # all clean packages; exit 1 if anything is found
-    python scripts/plain_english.py stats lists     # these packages or modules, even if NOT_YET_CLEAN lists them
-    python scripts/plain_english.py --count         # number of findings per package
+    python scripts/plain_english.py                 # all packages; exit 1 if anything is found
+    python scripts/plain_english.py stats lists     # these packages or modules
 
 Two rules:
 
@@ -21,50 +20,11 @@ import io
 import re
 import sys
 import tokenize
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "calipers"
-
-# Packages and modules that still have findings. Remove a name when the package is clean; never add one.
-NOT_YET_CLEAN: tuple[str, ...] = (
-    "atomic_files",
-    "attention",
-    "auditing",
-    "axioms",
-    "changes",
-    "checks",
-    "cli",
-    "collection",
-    "conventions",
-    "errors",
-    "evaluation",
-    "extras",
-    "file_endings",
-    "fusion",
-    "information",
-    "judging",
-    "limits",
-    "lists",
-    "measures",
-    "metaevaluation",
-    "native",
-    "network",
-    "planning",
-    "plot",
-    "plurals",
-    "progress",
-    "record",
-    "report",
-    "results",
-    "spark",
-    "stats",
-    "text",
-    "tools",
-    "unjudged",
-)
 
 # First words that no docstring may have.
 RIDDLE = re.compile(
@@ -174,35 +134,24 @@ def package_of(path: Path) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print all findings, or their number per package. Return 1 if there are findings in a clean package."""
+    """Print all findings. Return 1 if there are any."""
     parser = argparse.ArgumentParser(description="Report docstrings, messages and comments that are not plain English.")
-    parser.add_argument("packages", nargs="*", help="packages or modules of calipers (default: all that are clean)")
-    parser.add_argument(
-        "--count", action="store_true", help="print the number of findings per package, and exit with 0"
-    )
+    parser.add_argument("packages", nargs="*", help="packages or modules of calipers (default: all)")
     options = parser.parse_args(arguments)
     files: dict[str, list[Path]] = {}
     for path in sorted(SOURCES.rglob("*.py")):
         files.setdefault(package_of(path), []).append(path)
-    for name in (*options.packages, *NOT_YET_CLEAN):
+    for name in options.packages:
         if name not in files:
             parser.error(f"calipers has no package or module named {name!r}")
-    found = Counter(dict.fromkeys(files, 0))
+    found = 0
     for package in options.packages or files:
-        if package in NOT_YET_CLEAN and not options.packages and not options.count:
-            continue
         for path in files[package]:
             for finding in findings(path.read_text(encoding="utf-8")):
-                found[package] += 1
-                if not options.count:
-                    place = path.relative_to(SOURCES.parent.parent)
-                    print(f"{place}:{finding.line}: {finding.reason}: {finding.text}")
-    if options.count:
-        for package, number in found.most_common():
-            print(f"{number:5d}  {package}{'' if package in NOT_YET_CLEAN else '  (clean)'}")
-        print(f"{found.total():5d}  in all")
-        return 0
-    return int(found.total() > 0)
+                found += 1
+                place = path.relative_to(SOURCES.parent.parent)
+                print(f"{place}:{finding.line}: {finding.reason}: {finding.text}")
+    return int(found > 0)
 
 
 if __name__ == "__main__":
