@@ -211,7 +211,7 @@ def read_runs(
     name: str | None = None,
     memory: int | None = None,
 ) -> list[Run]:
-    """Runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
+    """Return runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
 
     A file may be a TREC run, CSV, TSV, JSON, JSON lines, Parquet, responses of a search engine, or one score per line:
     its content decides, or `format`. A table with a column of systems holds several runs. `columns` names the columns

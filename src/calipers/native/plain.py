@@ -557,7 +557,7 @@ def top_segments(
 
 
 def number_distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number 64-bit keys in order of first appearance. Return all numbers, and the first position of each number."""
+    """Give 64-bit keys numbers in order of first appearance. Return all numbers, and the first position of each."""
     _, first, code = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(order), np.int64)

@@ -45,11 +45,10 @@ def read_judgments(session: Any, source: str, *, format: str | None = None, subt
 
 
 def read_runs(session: Any, source: Sequence[str], *, format: str | None = None, ordered: bool = False) -> Frame:
-    """Runs from TREC runs or Parquet files: system, query, document, score; ordered: and where a row stood in its file,
-    which ties="input" needs.
+    """Return runs from TREC runs or Parquet files: system, query, document, score.
 
-    A run is named by its file's stem, or by its tag where that is the end of the stem; a run in a Parquet file without
-    a column of systems by its file.
+    ordered: add the position of each row in its file, which ties="input" needs. A run is named by its file's stem, or
+    by its tag if the stem ends with it. A run in a Parquet file without a column of systems is named by its file.
     """
     if not source:
         raise CalipersError("there is no run to evaluate")

@@ -75,7 +75,7 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None, 
 
 
 def _here(master: str) -> dict[str, str]:
-    """Settings for Spark on this machine alone."""
+    """Return the settings for Spark on this machine alone."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     cores = re.match(r"local\[(\d+)", master)
     return {

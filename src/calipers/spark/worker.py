@@ -247,7 +247,7 @@ def _numbers(batch: Batch, name: str) -> Ints:
 def _by_bucket(
     pieces: Iterator[tuple[int, int, Piece]],
 ) -> Iterator[tuple[int, Iterator[tuple[int, Iterator[Piece]]]]]:
-    """Grouped by bucket, then by system. Groups must be taken one after another."""
+    """Yield the pieces grouped by bucket, then by system. Groups must be taken one after another."""
     for bucket, of_bucket in groupby(pieces, itemgetter(0)):
         by_system = groupby(of_bucket, itemgetter(1))
         yield bucket, ((system, (piece for _, _, piece in rows)) for system, rows in by_system)

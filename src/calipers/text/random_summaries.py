@@ -173,7 +173,7 @@ class RandomSummaries:
         return np.asarray(found.transpose(0, 2, 1), dtype=np.float64)
 
     def _numbered(self, n: int) -> Ints:
-        """Number the n-gram that starts at each place of each row, from 1; 0 if no reference has it."""
+        """Return the number of the n-gram at each place of each row, from 1, or 0 if no reference has it."""
         ids, base = self.references.ids, len(self.references.ids) + 1
         of_references = np.array([[ids[word] for word in gram] for gram in self.references.grams(n).ids]).reshape(-1, n)
         width = max(self.rows.shape[1] - n + 1, 0)
