@@ -196,7 +196,7 @@ for _name in ("alpha_DCG", "α_DCG", "α-DCG"):
 
 
 class Chance(Record):
-    """The same chance for every relevant document: how likely a reader is satisfied by it."""
+    """A chance that satisfies the reader, equal for all relevant documents."""
 
     of: AtLeast
     chance: float

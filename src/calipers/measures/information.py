@@ -143,7 +143,7 @@ class PairInformation(Form, final=False):
 
 
 class WeightedPairInformation(PairInformation):
-    """The same with weights of pairs."""
+    """Information about pairs of documents, with a weight for each pair."""
 
     weight: str = "gain"
     p: float = 0.8

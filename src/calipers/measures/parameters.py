@@ -76,7 +76,7 @@ class Parameter(Record):
 
     @property
     def required(self) -> Self:
-        """The same parameter without a default."""
+        """A copy of the parameter without a default."""
         return self.changed(default=REQUIRED)
 
     @property
