@@ -177,7 +177,7 @@ def test_a_random_ranking_may_be_ideal_though_others_are_not() -> None:
 
 def test_types_of_queries_are_shares_of_an_ideal_score() -> None:
     scores = cal.evaluate({"q": POOL}, TARGET, "EE-L")
-    with pytest.raises(CalipersError, match="EE-L is the better the smaller it is"):
+    with pytest.raises(CalipersError, match="smaller values of EE-L are better"):
         cal.query_types(scores, cal.bounds({"q": POOL}, "EE-L"))
 
 

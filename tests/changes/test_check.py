@@ -252,7 +252,7 @@ def test_fail_on_chooses_what_is_an_error(tmp_path: Path, capfd: pytest.CaptureF
 
 def test_measures_that_are_better_the_smaller_are_refused() -> None:
     scores = cal.evaluate({"q": {"a": 1}, "p": {"a": 1}}, {"q": {"a": 1}, "p": {"a": 1}}, "EE-L", warn=False)
-    with pytest.raises(CalipersError, match="EE-L is better the smaller it is"):
+    with pytest.raises(CalipersError, match="smaller values of EE-L are better"):
         gate(scores, scores.systems[0], min=0.1)
 
 
