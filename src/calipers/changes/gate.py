@@ -421,9 +421,7 @@ def check(
     worst = check_whole("worst", worst, 0)
     if scores.lower:
         name = sorted(scores.lower)[0]
-        raise CalipersError(
-            f"smaller values of {name} are better; a check needs measures for which larger values are better"
-        )
+        raise CalipersError(f"smaller values of {name} are better; check takes measures for which larger is better")
     limits = _Limits(
         limits_of("max_drop", max_drop, scores.measures, percent=True),
         {name: limit.value for name, limit in limits_of("max_query_drop", max_query_drop, scores.measures).items()},
