@@ -587,11 +587,14 @@ def test_fuse_writes_a_run(files: Path) -> None:
     ("arguments", "words"),
     [
         (["x.run"], "cannot fuse a single run (x)"),
-        (["x.run", "y.run", "--bound", "naive"], "--bound needs the judgments: --qrels FILE"),
-        (["x.run", "y.run", "--qrels", "qrels.txt"], "--qrels is for --bound"),
-        (["x.run", "y.run", "--bound", "naive", "--qrels", "qrels.txt", "--method", "rrf"], "choose either --bound"),
+        (["x.run", "y.run", "--bound", "naive"], "--bound needs judgments: add --qrels FILE"),
+        (["x.run", "y.run", "--qrels", "qrels.txt"], "--qrels needs --bound"),
+        (
+            ["x.run", "y.run", "--bound", "naive", "--qrels", "qrels.txt", "--method", "rrf"],
+            "--bound cannot be combined with --method",
+        ),
         (["x.run", "y.run", "--weight", "a"], "expected numbers, or NAME=NUMBER"),
-        (["x.run", "y.run", "--weight", "1", "--weight", "x=2"], "all by name or all in the order"),
+        (["x.run", "y.run", "--weight", "1", "--weight", "x=2"], "give all weights by name, or all in the order"),
         (["x.run", "qrels.txt"], "expected a run"),
     ],
 )
