@@ -292,7 +292,7 @@ def test_the_table_of_figures(data: Path) -> None:
     for name in names:
         system, summary = agreement[name, "system"], agreement[name, "summary"]
         figures = (system[accuracy], system[soft], summary[accuracy])
-        # 0.49125 lies between two printed figures, and its last bit depends on the machine: such figures are rounded up.
+        # 0.49125 lies between two printed figures, and its last bit depends on the machine: it is rounded up.
         cells = [name, *(f"{float(str(each)) + 1e-12:.4f}" for each in figures), f"{power[name]:.0%}"]
         assert f"| {' | '.join(cells)} |" in page
 
