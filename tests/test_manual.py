@@ -362,7 +362,8 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks(monkeypatch: pyte
     found = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     results = [Result(**each) for each in found["results"]]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"<!-- speed -->\n{summary(SHAPES, results)}" in text
+    assert f"<!-- speed -->\n{summary(SHAPES, results)}<!-- /speed -->" in text
+    assert not found["busy"]
     table = [line for line in markdown(SHAPES, results, {}, False).splitlines() if line.startswith("| **")]
     assert table == [
         line
