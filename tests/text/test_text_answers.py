@@ -176,6 +176,65 @@ def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path:
         assert isinstance(refused.exception, CheckFailed) or refused.exit_code == 1, command
 
 
+def spelled_otherwise(path: Path, judged: int = 30) -> Path:
+    """Thirty answers of two systems. The first `judged` questions have judgments, of ids that nobody retrieved."""
+    lines = [
+        {"id": f"q{i}", "system": system, "answer": "in Ulm", "references": ["Ulm"], "retrieved": [f"Doc-{i}"],
+         **({"relevant": {f"doc{i}": 1}} if i < judged else {})}
+        for i in range(30) for system in ("old", "new")
+    ]  # fmt: skip
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("measures", ["ContextRecall", "ContextRecall F1"])
+def test_ids_that_do_not_match_stop_the_check(measures: str, tmp_path: Path) -> None:
+    file = spelled_otherwise(tmp_path / "answers.jsonl")
+    with pytest.raises(CheckFailed, match="new: hardly any query has a judged document"):
+        Evaluation(as_collection(file), measures).check("new", min=0, warn=False)
+    checked = run("text", "check", file, "new", "--baseline", "old", "-m", measures, "--max-drop", "0.1")
+    assert isinstance(checked.exception, CheckFailed)
+    for command in (["score"], ["check", "new", "--min", "0"]):
+        said = "new: none of its documents is judged ('doc0' is judged and 'Doc-0' is retrieved"
+        shown = run("text", command[0], file, *command[1:], "-m", measures)
+        assert shown.stderr.count(f"warning: {said}") == 1
+        strict = run("text", command[0], file, *command[1:], "-m", measures, "--strict")
+        assert "(--strict)" in str(strict.exception)
+        assert not isinstance(strict.exception, CheckFailed)
+
+
+def test_a_check_of_texts_can_fail_on_problems_of_retrieved_documents(tmp_path: Path) -> None:
+    file = spelled_otherwise(tmp_path / "answers.jsonl", judged=20)
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    for line in lines:
+        line["retrieved"] = [f"doc{line['id'][1:]}", "doc99"]
+    for line in lines[:2]:
+        del line["retrieved"]  # neither system has retrieved documents for the first question
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    found = Evaluation(as_collection(file), "F1 ContextRecall").check("new", baseline="old", max_drop=0.1, warn=False)
+    assert found.problems == (
+        ("unmatched", "new answers 10 queries without judgments"),
+        ("missing", "new lacks 1 judged query"),
+        ("unjudged", "50.0% of the documents in the top 10 of new are unjudged"),
+        ("unmatched", "old answers 10 queries without judgments"),
+        ("missing", "old lacks 1 judged query"),
+        ("unjudged", "50.0% of the documents in the top 10 of old are unjudged"),
+    )
+    arguments = ("text", "check", file, "new", "--baseline", "old", "-m", "F1 ContextRecall", "--max-drop", "0.1")
+    assert run(*arguments).exit_code == 0
+    for kind, code in (("unmatched", 1), ("missing", 1), ("unjudged", 1), ("ties", 0)):
+        assert run(*arguments, "--fail-on", kind).exit_code == code
+
+
+def test_all_metadata_of_the_parts_are_kept() -> None:
+    found = Evaluation(answers(), "EM nDCG@10")
+    alone = Evaluation(answers(), "nDCG@10").scores
+    assert found.scores.metadata.keys() >= alone.metadata.keys()
+    assert found.scores.coverage is not None
+    assert found.scores.coverage.length.tolist() == [[3, 0], [2, 0]]  # the third question has no judgments
+    assert found.scores.coverage.judged_at_10.tolist() == [[2, 0], [2, 0]]
+
+
 def test_measures_of_answers_beside_each_other() -> None:
     found = Evaluation(answers(), "EM F1 F1(part=recall) NuggetRecall NuggetRecall(part=vital_strict)").scores
     assert found["EM"].tolist() == [[0, 1, 0], [1, 0, 1]]

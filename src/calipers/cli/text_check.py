@@ -35,6 +35,7 @@ def command(
     reports.refuse_mixed_output(output)
     keywords = limits.keywords(baseline)
     systems = [new] if baseline is None else [new, baseline]
-    found = request.evaluate(*systems).check(new, baseline=baseline, warn=False, **keywords)
-    warn(found.notes, request.strict)
+    evaluation = request.evaluate(*systems)
+    found = evaluation.check(new, baseline=baseline, warn=False, **keywords)
+    warn([text for text in found.notes if text not in evaluation.notes], request.strict)
     conclude(found, reports, output)

@@ -15,7 +15,7 @@ from calipers.collection.sources import JudgmentsLike
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import evaluate
 from calipers.measures.grammar import parse_all
-from calipers.results.scores import Reason, Scores
+from calipers.results.scores import Coverage, Reason, Scores
 from calipers.text.collection import TextCollection
 from calipers.text.measure_names import text_measure, words_of
 
@@ -77,6 +77,14 @@ def retrieval_scores(
     >>> retrieval_scores(given, ["RR", "Recall@5"]).values.ravel().tolist()
     [1.0, 0.5]
     """
+    found, remarks = scores_and_remarks(collection, measures, judgments)
+    return replace(found, notes=(*found.notes, *remarks))
+
+
+def scores_and_remarks(
+    collection: TextCollection, measures: Sequence[str], judgments: JudgmentsLike | None
+) -> tuple[Scores, tuple[str, ...]]:
+    """Return the scores of retrieved documents with warnings as their notes, and remarks on undefined scores."""
     runs: dict[str, dict[str, dict[str, float]]] = {}
     for (question, system), judged in collection.judged.items():
         if judged.retrieved is not None and system in collection.systems:
@@ -98,7 +106,6 @@ def retrieval_scores(
         found = replace(found, measures=tuple(measures))
     answered = np.array([[query in runs[system] for query in found.queries] for system in found.systems])
     own = replace(found, reasons=np.where(answered, found.reasons, 0).astype(np.uint8))
-    notes = (*found.notes, *own.remarks)
     shape = (len(found.measures), len(collection.systems), len(collection.documents))
     values, reasons = np.full(shape, np.nan), np.full(shape, Reason.MISSING, dtype=np.uint8)
     place = {question: q for q, question in enumerate(found.queries)}
@@ -110,18 +117,34 @@ def retrieval_scores(
     if np.isnan(values).all():
         raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=collection.name)
     about = {**found.metadata, "lower": sorted(found.lower)}
-    return Scores(found.measures, collection.systems, collection.ids, values, reasons, metadata=about, notes=notes)
+    scores = Scores(
+        found.measures, collection.systems, collection.ids, values, reasons, coverage=_coverage(found, collection),
+        metadata=about, notes=found.notes,
+    )  # fmt: skip
+    return scores, own.remarks
+
+
+def _coverage(found: Scores, collection: TextCollection) -> Coverage:
+    """Return the coverage of all systems of a collection, on its judged questions."""
+    assert found.coverage is not None
+    questions = frozenset(collection.ids)
+    asked = [q for q, question in enumerate(found.queries) if question in questions]
+    coverage = Coverage.blank(len(collection.systems), len(asked))
+    for place, system in enumerate(found.systems):
+        s = collection.systems.index(system)
+        coverage.unjudged_queries[s] = found.coverage.unjudged_queries[place]
+        for name in ("length", "tied", "judged_at_10", "read", "judged"):
+            getattr(coverage, name)[s] = getattr(found.coverage, name)[place, asked]
+    return coverage
 
 
 def side_by_side(one: Scores, other: Scores) -> Scores:
-    """Join the measures of two score tables with the same systems and questions."""
-    about = {
-        "lower": sorted(one.lower | other.lower),
-        **{
-            key: {**one.metadata.get(key, {}), **other.metadata.get(key, {})} for key in ("exactness", "standard_error")
-        },
-    }
+    """Join the measures of two score tables with the same systems and questions. Only one has a coverage."""
+    about = {**one.metadata, **other.metadata, "lower": sorted(one.lower | other.lower)}
+    for key in ("exactness", "standard_error"):
+        about[key] = {**one.metadata.get(key, {}), **other.metadata.get(key, {})}
     return Scores(
         (*one.measures, *other.measures), one.systems, one.queries, np.concatenate([one.values, other.values]),
-        np.concatenate([one.reasons, other.reasons]), metadata=about, notes=(*one.notes, *other.notes),
+        np.concatenate([one.reasons, other.reasons]), coverage=one.coverage or other.coverage, metadata=about,
+        notes=(*one.notes, *other.notes),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from calipers.lists import Floats
 from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.plurals import counted, plural_of, verb
 from calipers.results.scores import Reason, Scores
-from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
+from calipers.text.answer_retrieval import scores_and_remarks, side_by_side, split_measures
 from calipers.text.bertscore import Matcher, matcher
 from calipers.text.bertscore_measure import texts_to_encode
 from calipers.text.bounded_scores import BoundedScores, Progress
@@ -151,11 +151,9 @@ class Evaluation:
     @cached_property
     def scores(self) -> Scores:
         """Scores of all systems under all measures: of texts, of retrieved documents, and of other tools."""
-        parts = [part for part in (self._of_texts(), self._of_rankings, self._of_other_tools()) if part is not None]
-        found = parts[0]
-        for part in parts[1:]:
-            found = side_by_side(found, part)
-        notes = (*dict.fromkeys(self._text_notes(found)), *found.notes)
+        rankings, remarks = self._of_rankings
+        found = reduce(side_by_side, filter(None, (self._of_texts(), rankings, self._of_other_tools())))
+        notes = (*dict.fromkeys(self._text_notes(found)), *found.notes, *remarks)
         return replace(found, notes=notes, metadata={**found.metadata, "unit": self.collection.kind.unit})
 
     def _of_texts(self) -> Scores | None:
@@ -174,8 +172,9 @@ class Evaluation:
         return self._made(names, values, {key: value for key, value in about.items() if value})
 
     @cached_property
-    def _of_rankings(self) -> Scores | None:
-        return retrieval_scores(self.collection, self.rankings, self.judgments) if self.rankings else None
+    def _of_rankings(self) -> tuple[Scores | None, tuple[str, ...]]:
+        """Scores of retrieved documents, if they are asked for, and remarks on them."""
+        return scores_and_remarks(self.collection, self.rankings, self.judgments) if self.rankings else (None, ())
 
     def _of_other_tools(self) -> Scores | None:
         if not self.other_scores:
@@ -226,9 +225,9 @@ class Evaluation:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Notes about the texts, without those about retrieved documents."""
-        of_rankings = () if self._of_rankings is None else self._of_rankings.notes
-        return self.scores.notes[: len(self.scores.notes) - len(of_rankings)]
+        """Notes about texts and retrieved documents, without remarks on undefined scores of retrieved documents."""
+        _, remarks = self._of_rankings
+        return self.scores.notes[: len(self.scores.notes) - len(remarks)]
 
     @property
     def remarks(self) -> tuple[str, ...]:
