@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import calipers as cal
 from calipers.cli.commands import root
@@ -17,6 +19,7 @@ from calipers.judging.circularity import COLUMNS, circularity_notes
 from calipers.judging.score_repair import prediction_powered
 from calipers.judging.verdict_rows import is_verdict_table
 from calipers.stats.correlation import kendall_b
+from calipers.stats.significance import SEED
 
 
 def verdicts(items: int = 200, labelled: int = 60) -> list[dict[str, Any]]:
@@ -119,8 +122,145 @@ def test_scores_pass_from_a_threshold_on() -> None:
         {"item": row["item"], "score": row["score"] >= 4, "human": None if row["human"] is None else row["human"] >= 4}
         for row in rows
     ]
-    assert cal.judge_verdicts(rows, threshold=4).to_csv() == cal.judge_verdicts(passed).to_csv()
+    assert cal.judge_verdicts(rows, threshold=4, human_threshold=4).to_csv() == cal.judge_verdicts(passed).to_csv()
     assert cal.judge_verdicts(rows).table()["judged"] == [3.0]
+
+
+def of_two_systems(items: int = 40, labelled: int = 20, judge: str = "gpt") -> list[dict[str, Any]]:
+    """Answers of two systems. The judge errs on every fifth answer, and people labelled some items of both."""
+    rows = []
+    for item in range(items):
+        for system, good in (("new", item % 10 < 7), ("old", item % 10 in (0, 1, 2, 8))):
+            label = good if (item + (system == "new")) % 5 else not good
+            human = int(good) if item < labelled else ""
+            rows.append({"item": f"i{item:02}", "system": system, "judge": judge, "label": int(label), "human": human})
+    return rows
+
+
+def repaired_by_hand(human: dict[str, int], judged: dict[str, int]) -> tuple[Fraction, Fraction, Fraction]:
+    """Means of people, of the judge, and the mean repaired with cross-fitted weights, in exact fractions."""
+    both = sorted(human)
+    y, f = ([Fraction(labels[item]) for item in both] for labels in (human, judged))
+    others = [Fraction(judged[item]) for item in sorted(judged) if item not in human]
+    half = np.random.default_rng(SEED).permutation(len(both)) % 2 == 0
+
+    def mean(values: list[Fraction]) -> Fraction:
+        return sum(values, Fraction(0)) / len(values)
+
+    def covariance(one: list[Fraction], other: list[Fraction]) -> Fraction:
+        products = [(a - mean(one)) * (b - mean(other)) for a, b in zip(one, other, strict=True)]
+        return sum(products, Fraction(0)) / (len(one) - 1)
+
+    weight = {}
+    for side in (True, False):
+        tuned = [place for place in range(len(both)) if half[place] != side]
+        share = 1 + Fraction(len(both), len(others))
+        best = covariance([y[p] for p in tuned], [f[p] for p in tuned]) / (share * covariance(f + others, f + others))
+        weight[side] = min(max(best, Fraction(0)), Fraction(1))
+    corrected = [y[p] - weight[bool(half[p])] * (f[p] - mean(others)) for p in range(len(both))]
+    return mean(y), mean(f + others), mean(corrected)
+
+
+def test_rates_and_their_difference_are_those_of_exact_fractions() -> None:
+    rows = of_two_systems()
+    study = cal.judge_verdicts(rows)
+    judged = {name: {row["item"]: row["label"] for row in rows if row["system"] == name} for name in ("new", "old")}
+    human = {name: {row["item"]: row["human"] for row in rows if row["system"] == name and row["human"] != ""}
+             for name in ("new", "old")}  # fmt: skip
+    for row in study.table():
+        expected = repaired_by_hand(human[row["system"]], judged[row["system"]])
+        assert (row["human"], row["judged"], row["corrected"]) == pytest.approx([float(each) for each in expected])
+        assert row["low"] < row["corrected"] < row["high"]
+    (pair,) = study.table("differences")
+    assert (pair["system_a"], pair["system_b"], pair["items"], pair["labelled"]) == ("new", "old", 40, 20)
+    lost, gained = ({item: of["new"][item] - of["old"][item] for item in of["new"]} for of in (human, judged))
+    expected = repaired_by_hand(lost, gained)
+    assert (pair["human"], pair["judged"], pair["corrected"]) == pytest.approx([float(each) for each in expected])
+    values = [np.array([[of[item] for item in names]], float) for of, names in (
+        (lost, sorted(lost)), (gained, sorted(lost)), (gained, sorted(gained.keys() - lost.keys())),
+    )]  # fmt: skip
+    interval = prediction_powered(*values, within=(-1.0, 1.0))
+    assert (pair["low"], pair["high"]) == pytest.approx((float(interval.low[0]), float(interval.high[0])))
+    assert f"the repaired pass rate of new minus that of old is {float(expected[2]):+.3f}" in study.summary
+
+
+@pytest.mark.parametrize(
+    ("human", "judge"),
+    [
+        ([1, 1, 1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 1, 0, 0, 0, 1, 0]),  # labels of a system
+        ([1, 1, 0, 0, 0, -1, -1, 1], [1, 0, 0, -1, 0, -1, 1, 1]),  # differences of two systems
+    ],
+)
+def test_the_repaired_mean_is_unbiased(human: list[int], judge: list[int]) -> None:
+    """Over all ordered samples of four labelled items, it is the mean of people's labels on all items."""
+    chosen = np.array([*itertools.permutations(range(len(human)), 4)])
+    rest = np.array([sorted(set(range(len(human))) - set(each)) for each in chosen.tolist()])
+    y, f = np.array(human, float), np.array(judge, float)
+    found = prediction_powered(y[chosen], f[chosen], f[rest], ahead=0)
+    assert found.value.mean() == pytest.approx(y.mean(), abs=1e-12)
+    assert found.weight.max() > 0.5 > found.weight.min()
+
+
+def test_systems_are_never_averaged() -> None:
+    """The judge passes all answers of A and none of B; people labelled 30 answers of A."""
+    rows = [
+        {"item": item, "system": name, "label": name == "A", "human": True if name == "A" and item < 30 else None}
+        for item in range(100) for name in "AB"
+    ]  # fmt: skip
+    study = cal.judge_verdicts(rows)
+    first, second = study.table()
+    assert (first["system"], first["items"], first["labelled"], first["judged"]) == ("A", 100, 30, 1.0)
+    assert (second["system"], second["items"], second["labelled"], second["judged"]) == ("B", 100, 0, 0.0)
+    assert [second[name] for name in ("agreement", "human", "corrected", "low")] == [None] * 4
+    (pair,) = study.table("differences")
+    assert (pair["judged"], pair["labelled"], pair["corrected"]) == (1.0, 0, None)
+    assert study.notes == (
+        "judge: no repaired mean (B): at least 4 items that people labelled are needed, and 2 others that only the "
+        "judge labelled",
+        "judge: no repaired difference (A and B): at least 4 items that people labelled for both systems are needed, "
+        "and 2 others that only the judge labelled",
+    )
+    few = cal.judge_verdicts(of_two_systems(labelled=8))
+    assert few.notes[1] == (
+        "gpt: the interval of a difference is only known to hold from 15 items on that people labelled for both "
+        "systems, here 8 (new and old)"
+    )
+
+
+def test_systems_have_one_order_for_all_judges_and_a_column_of_many_names() -> None:
+    rows = [*of_two_systems(), *reversed(of_two_systems(judge="other"))]
+    expected = cal.judge_verdicts(rows)
+    pairs = [(row["judge"], row["system_a"], row["system_b"]) for row in expected.table("differences")]
+    assert pairs == [("gpt", "new", "old"), ("other", "new", "old")]
+    for name in ("model", "run"):
+        renamed = [{name if key == "system" else key: value for key, value in row.items()} for row in rows]
+        assert cal.judge_verdicts(renamed).to_csv() == expected.to_csv()
+    arms = [{"arm" if key == "system" else key: value for key, value in row.items()} for row in rows]
+    assert cal.judge_verdicts(arms, columns={"system": "arm"}).to_csv() == expected.to_csv()
+    alone = cal.judge_verdicts([row for row in rows if row["system"] == "new"])
+    assert "differences" not in alone.tables()
+    assert alone.table()["corrected"] == [
+        row["corrected"] for row in expected.table() if row["system"] == "new"
+    ]  # fmt: skip
+
+
+def test_a_threshold_is_for_one_scale() -> None:
+    """Scores of 1 to 5 of the judge, pass or fail of people: the threshold leaves people's labels as they are."""
+    passed = [{"item": i, "label": int(i % 5 > 2), "human": int(i % 4 > 0) if i < 30 else None} for i in range(60)]
+    stars = [{**row, "label": 1 + row["item"] % 5} for row in passed]
+    assert cal.judge_verdicts(stars, threshold=4).to_csv() == cal.judge_verdicts(passed).to_csv()
+    turned = [{**row, "human": None if row["human"] is None else 2 + 3 * row["human"]} for row in passed]
+    assert cal.judge_verdicts(turned, human_threshold=3).to_csv() == cal.judge_verdicts(passed).to_csv()
+    for rows, options, message, parameter in (
+        (stars, {}, "judge are 1, 2, 3, 4, 5, those of people 0, 1: .* labels of judge count", "threshold"),
+        (turned, {}, "judge are 0, 1, those of people 2, 5: .* labels of people count", "human_threshold"),
+        (stars, {"threshold": 4, "human_threshold": 3}, "people are 0, 1: none would pass from 3", "human_threshold"),
+        (turned, {"threshold": 4}, "judge are 0, 1: none would pass from 4", "threshold"),
+        ([{**row, "label": 20 * row["label"]} for row in turned], {}, "labels of both count as passed", "threshold"),
+    ):
+        with pytest.raises(cal.CalipersError, match=message) as refused:
+            cal.judge_verdicts(rows, **options)
+        assert refused.value.parameter == parameter
 
 
 @pytest.mark.parametrize(
@@ -132,6 +272,15 @@ def test_scores_pass_from_a_threshold_on() -> None:
         ([{"item": 1, "label": "maybe", "human": 1}], "'maybe' in column 'label' is neither a number nor a word"),
         ([{"item": 1, "label": None, "human": 1}], "row 1 has no label of the judge"),
         ([{"item": 1, "label": 1, "human": 1}, {"item": 1, "label": 1, "human": 0}], "different human labels: 1 and 0"),
+        ([{"item": "", "label": 1, "human": 1}], "row 1 has no item: column 'item' is empty there"),
+        ([{"item": 1, "label": 1, "human": 1}, {"id": 2, "label": 1, "human": 1}], "row 2 has no item"),
+        ([{"item": float("nan"), "label": 1, "human": 1}], "row 1 has no item"),
+        ([{"item": 1, "system": None, "label": 1, "human": 1}], "row 1 has no system"),
+        ([{"item": 1, "judge": " ", "label": 1, "human": 1}], "row 1 has no judge"),
+        (
+            [{"item": 1, "system": "a", "label": 1, "human": 1}, {"item": 1, "system": "a", "label": 1, "human": 0}],
+            "item '1' of a has different human labels",
+        ),
         (3, "cannot read verdicts from a int"),
     ],
 )
@@ -152,6 +301,22 @@ def test_the_command_reads_a_table_of_verdicts(tmp_path: Path) -> None:
     assert not is_verdict_table(str(tmp_path / "a.qrels"))
     refused = CliRunner().invoke(root, ["judges", str(tmp_path / "a.qrels")])
     assert "expected judges after the judgments of people" in str(refused.exception)
+
+
+def test_the_command_has_both_thresholds_and_the_difference(tmp_path: Path) -> None:
+    rows = [{**row, "label": 2 + 3 * row["label"]} for row in of_two_systems()]
+    path = written(rows, tmp_path / "verdicts.csv")
+    expected = cal.judge_verdicts(path, threshold=4)
+
+    def judges(*arguments: str) -> Result:
+        return CliRunner().invoke(root, ["judges", str(path), *arguments])
+
+    done = judges("--threshold", "4", "--show", "differences", "--format", "csv")
+    assert done.stdout == expected.to_csv("differences")
+    assert "differences of systems, repaired" in judges("--threshold", "4").stdout
+    assert "these are different scales" in str(judges().exception)
+    assert "none would pass from 4 on" in str(judges("--threshold", "4", "--human-threshold", "4").exception)
+    assert "use --threshold and --human-threshold" in str(judges("--map", "same").exception)
 
 
 # -- circular evaluation ---------------------------------------------------------------------------------------

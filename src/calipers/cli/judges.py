@@ -38,7 +38,7 @@ OF_SYSTEMS = (
     "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "filled", "robustness",
     "labels", "chances", "knowledge", "circularity",
 )  # fmt: skip
-OF_VERDICTS = ("verdicts", "bias")
+OF_VERDICTS = ("verdicts", "bias")  # and the differences of systems
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,7 @@ class JudgesTables:
     level: float
     draws: int | None
     threshold: float | None
+    human_threshold: float | None
 
     def tables(self, systems: bool, several: bool) -> list[str]:
         """Return the names of the tables to print, in order. The default depends on systems and output format."""
@@ -146,7 +147,8 @@ class JudgesTables:
     "table and markdown, the last that was asked for].",
 )
 @click.option("--threshold", type=NUMBER,
-              help="With a table of verdicts: scores of at least this value count as passed.")  # fmt: skip
+              help="With a table of verdicts: judges' labels of at least this value count as passed.")  # fmt: skip
+@click.option("--human-threshold", type=NUMBER, help="With a table of verdicts: the same for the labels of people.")
 @click.option(
     "--level",
     type=LEVEL,
@@ -179,8 +181,9 @@ def command(
     that both judged.
 
     Instead of judgments, HUMAN may be a table of verdicts on single items (CSV or JSON lines), without JUDGE: columns
-    item, judge, label (a number, pass or fail), human (empty for items that people did not label), and if known length
-    and position. Pass rates are then repaired by the human labels.
+    item, system, judge, label (a number, pass or fail), human (empty for items that people did not label), and if known
+    length and position. The pass rate of each system, and each difference of two systems, is then repaired by the human
+    labels.
 
     \b
     calipers judges human.qrels llm-a.qrels llm-b.qrels
@@ -225,18 +228,26 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
             "human",
             file=given.human,
         )
-    if given.systems or set(asked.show) - set(OF_VERDICTS):
-        raise CalipersError("a table of verdicts has no systems: leave out --systems and other tables")
+    if given.systems or set(asked.show) - {*OF_VERDICTS, "differences"}:
+        raise CalipersError("a table of verdicts is compared without runs: leave out --systems and other tables")
+    if given.maps or given.combine:
+        raise CalipersError(
+            "--map and --combine are for judgments; for verdicts, use --threshold and --human-threshold"
+        )
     found = judge_verdicts(
-        given.human, threshold=asked.threshold, columns=given.columns, level=asked.level, seed=seed
+        given.human, threshold=asked.threshold, human_threshold=asked.human_threshold, columns=given.columns,
+        level=asked.level, seed=seed,
     )  # fmt: skip
     warn(found.notes, strict)
     tables = {"verdicts": ("verdicts compared with people", found.table())}
+    if found.differences:
+        tables["differences"] = ("differences of systems, repaired", found.table("differences"))
     if found.bias:
         tables["bias"] = ("error of the judge by length and position", found.table("bias"))
     default = list(tables) if output.format in ("table", "markdown") else ["verdicts"]
     if lacking := sorted(set(asked.show) - set(tables)):
-        raise CalipersError(f"there is no table {lacking[0]}: the rows have no length and no position")
+        needed = "no second system" if lacking[0] == "differences" else "no length and no position"
+        raise CalipersError(f"there is no table {lacking[0]}: the rows have {needed}")
     output.write_several({name: tables[name] for name in asked.show or default})
     note(found.summary)
 

@@ -1,4 +1,4 @@
-"""Rows of verdicts: an item, a judge, the judge's label or score, and for some items the label of people."""
+"""Rows of verdicts: an item, the system that made it, a judge, its label or score, and for some the label of people."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ VerdictsLike = str | os.PathLike[str] | Sequence[Mapping[str, Any]] | Any  # a p
 NAMES = {
     "item": ("item", "item_id", "id", "example", "example_id", "question_id", "query", "query_id", "document"),
     "judge": ("judge", "model", "rater", "annotator", "grader", "judge_model"),
+    "system": ("system", "system_id", "run", "run_id", "variant", "model"),  # `model`: if the judge has another column
     "label": ("label", "verdict", "score", "grade", "rating", "judgment", "judgement", "pass", "passed"),
     "human": ("human", "human_label", "human_score", "gold", "reference_label", "expert", "people"),
     "length": ("length", "tokens", "words", "characters", "answer_length", "response_length"),
@@ -33,10 +34,11 @@ EMPTY = ("", "nan", "none", "null", "na", "n/a")
 
 
 class VerdictRow(Record):
-    """One verdict. Values that the table does not have are None."""
+    """One verdict on the item of a system. Values that the table does not have are None."""
 
     item: str
     judge: str
+    system: str  # empty if the table has no column for it
     label: float
     human: float | None
     length: float | None
@@ -82,9 +84,10 @@ def _columns(row: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, str]
     if unknown := sorted(set(named) - set(NAMES)):
         raise CalipersError(f"unknown part of a verdict '{unknown[0]}'; expected one of {', '.join(NAMES)}")
     plain = {plain_name(str(column)): str(column) for column in row}
-    found = {}
+    found: dict[str, str] = {}
     for part, names in NAMES.items():
-        known = [plain[plain_name(name)] for name in names if plain_name(name) in plain]
+        taken = {*found.values(), *named.values()}
+        known = [column for name in names if (column := plain.get(plain_name(name), "")) and column not in taken]
         if part in named:
             if named[part] not in row:
                 raise CalipersError(f"there is no column '{named[part]}'; there are {', '.join(map(str, row))}")
@@ -101,9 +104,18 @@ def _row(row: Mapping[str, Any], columns: Mapping[str, str], number: int, file: 
     label = value("label")
     if label is None:
         raise CalipersError(f"row {number} has no label of the judge", file=file)
-    judge = str(row.get(columns["judge"], "judge")) if "judge" in columns else "judge"
-    item = str(row.get(columns["item"]))
-    return VerdictRow(item, judge, label, value("human"), value("length"), value("position"))
+    item, judge, system = (
+        _id(row.get(columns[part]), part, columns[part], number, file) if part in columns else otherwise
+        for part, otherwise in (("item", ""), ("judge", "judge"), ("system", ""))
+    )
+    return VerdictRow(item, judge, system, label, value("human"), value("length"), value("position"))
+
+
+def _id(given: Any, part: str, column: str, number: int, file: str | None) -> str:
+    text = "" if given is None or (isinstance(given, float) and given != given) else str(given)
+    if not text.strip() or text == "<NA>":
+        raise CalipersError(f"row {number} has no {part}: column '{column}' is empty there", file=file)
+    return text
 
 
 def _number(given: Any, column: str, number: int, file: str | None) -> float | None:
