@@ -23,12 +23,13 @@ QUICK   := not (slow or peers or data or browser or java)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 READY   := $(VENV)/.test $(VENV)/.package
 
-.PHONY: help demo check test tested coverage reproduce fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
+.PHONY: help demo check test tested coverage reproduce fuzz mutants bench docs docs-version lint browser compiled wheels test-oldest dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
 	@echo "make check   the tests of the core packages, in about three minutes"
-	@echo "make test    everything: lint, types, all tests, the wheel, every interpreter that is present"
+	@echo "make test    everything: lint, types, all tests"
+	@echo "make wheels  the wheel of every Python that is present, built, installed and tested"
 	@echo "make coverage  all tests with branch coverage of src/calipers (build/coverage-html)"
 	@echo "make test-oldest  the core tests with the oldest versions that pyproject.toml allows"
 	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
@@ -45,12 +46,12 @@ demo: $(VENV)/.package
 check: $(READY)
 	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "$(QUICK)" $$(cat tests/core.txt)
 
-# Three lanes: the wheels are built and tried, and the types checked, while the venv is filled, which is mostly waiting.
+# Two lanes: the types are checked while the venv is filled, which is mostly waiting.
 test: $(VENV)/.build
-	@$(MAKE) --no-print-directory --keep-going -j3 packaging lint tested
+	@$(MAKE) --no-print-directory --keep-going -j2 lint tested
 
-# All tests but those of the wheel. MARKS selects some: make tested MARKS=browser
-TESTS := --doctest-modules --ignore tests/test_packaging.py $(if $(MARKS),-m "$(MARKS)") src research tests
+# All tests but those of `make wheels`. MARKS selects some: make tested MARKS=browser
+TESTS := --doctest-modules --ignore tests/test_wheels.py $(if $(MARKS),-m "$(MARKS)") src research tests
 tested: $(VENV)/.peers compiled browser
 	HYPOTHESIS_PROFILE=ci $(PYTEST) $(TESTS)
 
@@ -117,8 +118,8 @@ compiled: $(VENV)/.package
 	@$(BIN)/python -c "from calipers.native import _scanner; assert _scanner.COMPILED" \
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
-packaging: $(VENV)/.build
-	PYTHONPATH=src $(BIN)/python -m pytest -q tests/test_packaging.py
+wheels: $(VENV)/.build
+	PYTHONPATH=src $(BIN)/python -m pytest -q tests/test_wheels.py
 
 # In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows.
 test-oldest: $(VENV)/.oldest

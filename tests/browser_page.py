@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-TIMEOUT = 60_000  # milliseconds; CI machines are slow
+from time_limit import TIME_LIMIT
+
+
+def new_context(browser: Any, **options: Any) -> Any:
+    """Return a context whose pages wait as long as tests may wait."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(1000 * TIME_LIMIT)
+    return context
 
 
 class Opened:
@@ -14,9 +21,8 @@ class Opened:
     def __init__(self, browser: Any, path: Path, **context: Any) -> None:
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.context = browser.new_context(accept_downloads=True, **context)
+        self.context = new_context(browser, accept_downloads=True, **context)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(TIMEOUT)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", lambda message: self._heard(message))

@@ -17,6 +17,8 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from time_limit import TIME_LIMIT
+
 CI = os.environ.get("CI", "").lower() in ("1", "true")
 ROOT = Path(__file__).resolve().parent.parent
 COMPILERS = ("c++", "g++", "clang++")
@@ -97,7 +99,7 @@ def browser(require: Require) -> Iterator[Any]:
     flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
     with sync_playwright() as playwright:
         try:
-            started = playwright.chromium.launch(executable_path=program, args=flags)
+            started = playwright.chromium.launch(executable_path=program, args=flags, timeout=1000 * TIME_LIMIT)
         except Error as error:
             absent(f"{program} does not start: {error.message.splitlines()[0]}")
         yield started

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from research.__main__ import main
+from time_limit import TIME_LIMIT
 
 ROOT = Path(__file__).resolve().parent.parent
 Inside = Callable[..., subprocess.CompletedProcess[str]]
@@ -22,7 +23,7 @@ def research(*arguments: object, before: str = "") -> subprocess.CompletedProces
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=900, check=False, env={**os.environ, "PYTHONPATH": path}
+        command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False, env={**os.environ, "PYTHONPATH": path}
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 import calipers
+from bare_environment import environment, install, run, venv
 from calipers.native import scanner
 from conftest import ROOT, Require
 from local_action import run_action
@@ -85,6 +88,13 @@ def test_workflows_may_do_little_and_run_nothing_that_others_wrote(file: str, re
             assert "${{" not in step.get("run", ""), step
 
 
+def test_no_test_has_a_limit_of_time_of_its_own() -> None:
+    for path in (ROOT / "tests").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "timeout":
+                assert "TIME_LIMIT" in ast.unparse(node.value), f"{path}:{node.value.lineno}"
+
+
 def test_the_citation_is_one(require: Require) -> None:
     content = read_yaml("CITATION.cff", require)
     require.module("jsonschema").validate(content, schema(require, "cffconvert", "schemas/1.2.0/schema.json"))
@@ -125,6 +135,27 @@ def test_lower_bounds_are_tested_one_by_one() -> None:
     for requirement in PYPROJECT["project"]["dependencies"]:
         name, bound = requirement.split(">=")
         assert bounds[name] == bound
+
+
+@pytest.mark.slow
+def test_the_wheel_installs_without_extras_and_runs_the_demo(tmp_path: Path, require: Require) -> None:
+    """The wheel of this Python, built by the tools that are here. `make wheels` builds and tests those of others."""
+    require.compiler()
+    tree = tmp_path / "tree"
+    built = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "_scanner.c", "_scanner.cpp")
+    for name in ("src", "completions"):
+        shutil.copytree(ROOT / name, tree / name, ignore=built)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
+    build = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, tree)
+    run(*build, cwd=tree, env=environment() | {"CFLAGS": "-O0"})  # which compiles quickest
+    (wheel,) = tmp_path.glob("*.whl")
+    python = venv(Path(sys.executable), tmp_path / "venv")
+    install(python, wheel)
+    said = run(python.parent / "calipers", "demo", cwd=tmp_path)
+    assert "pip install 'calipers[report]'" in said, "there are no extras"
+    assert (tmp_path / "calipers-demo" / "qrels.txt").is_file()
+    assert "(compiled scanner)" in run(python.parent / "calipers", "--version", cwd=tmp_path)
 
 
 QRELS = "".join(f"{q} 0 d{d} {int(d < 3)}\n" for q in range(12) for d in range(8))

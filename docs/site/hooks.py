@@ -165,6 +165,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
     book = nbformat.read(path, as_version=4)
     book.cells.insert(0, nbformat.v4.new_code_cell(SETUP))
     with tempfile.TemporaryDirectory() as folder:
-        NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        waits = dict.fromkeys(("timeout", "startup_timeout", "iopub_timeout"), 3600)  # seconds
+        NotebookClient(book, **waits, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     del book.cells[0]
     return book

@@ -27,6 +27,7 @@ from calipers.errors import CalipersError
 from calipers.rankers import ranker, read_letor_data
 from calipers.results.tables import Table, visible
 from conftest import Require
+from time_limit import TIME_LIMIT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices, links and signals of Unix")
 
@@ -39,7 +40,7 @@ def shell(script: str, folder: Path, **environment: str) -> subprocess.Completed
     """Run lines of bash in a folder, with $calipers for the command."""
     return subprocess.run(
         ["bash", "-c", f'calipers() {{ "{sys.executable}" -m calipers "$@"; }}\n{script}'],
-        cwd=folder, capture_output=True, text=True, errors="surrogateescape", timeout=120, check=False,
+        cwd=folder, capture_output=True, text=True, errors="surrogateescape", timeout=TIME_LIMIT, check=False,
         env={**os.environ, **environment},
     )  # fmt: skip
 
@@ -114,7 +115,7 @@ def test_a_pipe_stays_a_pipe_and_its_reader_gets_everything(tmp_path: Path) -> N
     reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
     reader.start()
     write_whole(pipe, content)
-    reader.join(timeout=30)
+    reader.join(timeout=TIME_LIMIT)
     assert found == [content]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
@@ -298,7 +299,7 @@ def test_standard_input_that_is_closed(folder: Path, tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
-WAITING = """\
+WAITING = f"""\
 import signal, sys, time
 
 for number in (signal.SIGTERM, signal.SIGHUP):
@@ -313,7 +314,7 @@ def run(arguments, **options):
     with output.replacing("out") as temporary:
         Path(temporary).write_text("half")
         print("ready", flush=True)
-        time.sleep(60)
+        time.sleep({TIME_LIMIT})
 
 calipers.cli.commands.run = run
 cli.main()
@@ -330,7 +331,7 @@ def test_a_request_to_end_leaves_no_temporary_file(tmp_path: Path, number: signa
     assert process.stdout.readline() == "ready\n"
     assert len(leftovers(tmp_path)) == 1
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=TIME_LIMIT)
     assert process.returncode == 128 + number
     assert "Traceback" not in said
     assert os.listdir(tmp_path) == ["out"]
@@ -345,13 +346,13 @@ def test_a_spooled_pipe_leaves_no_copy_when_the_command_is_ended(folder: Path, t
     assert process.stdin is not None
     process.stdin.write((folder / "one.run").read_bytes())
     process.stdin.flush()
-    for _ in range(300):
+    for _ in range(10 * TIME_LIMIT):
         if os.listdir(tmp_path):
             break
         time.sleep(0.1)
     assert os.listdir(tmp_path)
     process.terminate()
-    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    assert process.wait(timeout=TIME_LIMIT) == 128 + signal.SIGTERM
     process.stdin.close()
     assert os.listdir(tmp_path) == []
 

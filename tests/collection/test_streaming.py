@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.cli.reading_progress import _Bar, _ProgressLines, files_in, progress_line, reading
+from calipers.cli.reading_progress import FIRST, LINES_EVERY, _Bar, _ProgressLines, files_in, progress_line, reading
 from calipers.collection import external_sort as external
 from calipers.collection.bytes_read import Meter, opened, watched
 from calipers.collection.judgments import Judgments
@@ -301,19 +301,20 @@ def test_all_the_bytes_of_a_file_are_told(tmp_path, packed):
     assert told[-1][0] == told[-1][1] == os.path.getsize(run)
 
 
-def test_progress_in_words():
+def test_progress_in_words(monkeypatch):
     assert progress_line(0, 100, 1.0) == "calipers: read 0.00 of 0.00 GB (0%), nan s left"
+    moments = iter([0.0, FIRST / 2, FIRST, FIRST + LINES_EVERY / 2, 30.0])
+    monkeypatch.setattr("calipers.cli.reading_progress.monotonic", lambda: next(moments))
     written = []
     lines = _ProgressLines(written.append)
     lines.tell(10**9, 4 * 10**9)
     assert not written  # it has hardly begun
-    lines._next = 0.0
     lines.tell(2 * 10**9, 4 * 10**9)
-    assert written[0].startswith("calipers: read 2.00 of 4.00 GB (50%), ")
+    assert written == [progress_line(2 * 10**9, 4 * 10**9, FIRST)]
     lines.tell(3 * 10**9, 4 * 10**9)
     assert len(written) == 1
     lines.stop()
-    assert written[1].startswith("calipers: read 3.00 of 4.00 GB (75%), ")
+    assert written[1] == "calipers: read 3.00 of 4.00 GB (75%), 10 s left"
 
 
 def test_progress_is_for_those_who_see_it(tmp_path, capsys, monkeypatch):

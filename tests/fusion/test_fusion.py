@@ -32,6 +32,7 @@ from calipers.fusion.oracles import judged, sorted_score
 from calipers.fusion.scaling import SCALINGS
 from calipers.native import plain, scanner
 from calipers.native.ids import Ids
+from time_limit import TIME_LIMIT
 
 Ranked = dict[str, float]
 Runs = dict[str, dict[str, Ranked]]
@@ -569,7 +570,7 @@ def test_a_document_twice_names_file_and_line(tmp_path: Path) -> None:
 
 def calipers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900)
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
 
 
 def test_fuse_writes_a_run(files: Path) -> None:

@@ -29,6 +29,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
+from time_limit import TIME_LIMIT
+
 AT_ONCE = 50
 MOST_SHOWN = 20
 
@@ -98,7 +100,7 @@ def whole_commands(start: int, count: int, end: float) -> tuple[list[str], Count
             try:
                 ran = subprocess.run(
                     [sys.executable, "-m", "calipers", *typed],
-                    input=case.runs[-1] if by_pipe else b"", capture_output=True, timeout=120,
+                    input=case.runs[-1] if by_pipe else b"", capture_output=True, timeout=TIME_LIMIT,
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
                 found.append(f"does not end: {case}")

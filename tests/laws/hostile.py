@@ -29,8 +29,8 @@ from pathlib import Path
 from laws.drawn_options import Drawer
 from laws.kills import HANGS, forked, load_everything, make_inputs
 from laws.odd import LONG, NOT_NUMBERS, SHORT, TREC, collection
+from time_limit import TIME_LIMIT
 
-SECONDS = 30  # that a command on a few hundred bytes may take on a busy machine
 MEMORY = 4 << 30  # bytes, of addresses
 
 MEASURES = [
@@ -413,14 +413,14 @@ def in_fork(arguments: list[str], folder: Path) -> tuple[int, str]:
         os.chdir(folder)  # where outputs without a name go
         _limited()
 
-    return forked(arguments, begin, longest=SECONDS)
+    return forked(arguments, begin)
 
 
 def in_process(arguments: list[str], folder: Path) -> tuple[int, str]:
     try:
         done = subprocess.run(
             [sys.executable, "-m", "calipers", *arguments],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=4 * SECONDS, preexec_fn=_limited, cwd=folder,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT, preexec_fn=_limited, cwd=folder,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return HANGS, ""

@@ -28,8 +28,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from time_limit import TIME_LIMIT
+
 OLD = b"what was there before\n"
-LONGEST, HANGS = 120, -1000  # seconds, and what is returned after them
+HANGS = -1000  # what is returned after the limit of time
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,7 @@ def _full_after(size: int) -> None:
 
 
 def forked(
-    arguments: list[str],
-    accident: Callable[[], None] = lambda: None,
-    kill_after: float | None = None,
-    longest: float = LONGEST,
+    arguments: list[str], accident: Callable[[], None] = lambda: None, kill_after: float | None = None
 ) -> tuple[int, str]:
     """Run a command in a fork, with an accident: the exit code, minus the signal that killed it, and what was said."""
     listening, saying = os.pipe()
@@ -199,7 +198,7 @@ def forked(
     os.close(saying)
     start, said = time.monotonic(), b""
     killed = kill_after is None
-    while time.monotonic() - start < longest:
+    while time.monotonic() - start < TIME_LIMIT:
         if not killed and time.monotonic() - start >= (kill_after or 0):
             os.kill(child, signal.SIGKILL)
             killed = True
@@ -212,7 +211,7 @@ def forked(
         os.kill(child, signal.SIGKILL)
     os.close(listening)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if time.monotonic() - start >= longest:
+    if time.monotonic() - start >= TIME_LIMIT:
         code = HANGS
     return code, said.decode(errors="replace")
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from time_limit import TIME_LIMIT
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -46,7 +48,7 @@ def test_no_options_cause_a_traceback_a_hang_or_a_warning_of_a_library(seed: int
 
 @pytest.mark.slow
 def test_an_output_is_old_or_new_and_whole() -> None:
-    counts = counts_of("laws.kills", "--rounds", "1", "--seconds", "600")
+    counts = counts_of("laws.kills", "--rounds", "1", "--seconds", str(TIME_LIMIT))
     assert counts["killed"] >= 4
     assert counts["full"] >= 16
     assert counts["closed"] >= 4

@@ -22,6 +22,7 @@ from calipers.measures.exactness import exactness_notes
 from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 from calipers.results.scores import Reason
+from time_limit import TIME_LIMIT
 
 Topic = dict[str, dict[str, float]]  # subtopic -> document -> grade
 
@@ -495,7 +496,7 @@ def test_iterations_are_no_subtopics(tmp_path: Path) -> None:
 
 def calipers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900)
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
 
 
 def test_the_command_line(files: Path) -> None:

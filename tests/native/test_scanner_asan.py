@@ -16,7 +16,7 @@ from conftest import ROOT
 
 COMPILED = (".pyx", ".hpp", ".cpp")  # the last, where a build has left it, saves making it again
 SOURCES = [ROOT / "setup.py", *(file for file in (ROOT / "src").rglob("*") if file.suffix in COMPILED)]
-# What other compilers get is built for one of the wheels too (test_packaging.py), without the sanitizer.
+# What other compilers get is built for one of the wheels too (test_wheels.py), without the sanitizer.
 FLAGS = ["", *["-DCALIPERS_PORTABLE"] * (os.environ.get("CALIPERS_SWEEP") == "1")]
 SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "5")
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import calipers as cal
+from browser_page import new_context
 from calipers import plot
 from calipers.changes import HistoryEntry
 from calipers.collection.simulate import simulate
@@ -274,7 +275,7 @@ def simulated() -> Any:
 def test_a_browser_draws_it_without_a_request(browser: Any, charts: dict[str, Any], tmp_path: Path) -> None:
     page = tmp_path / "notebook.html"
     page.write_text(f"<!DOCTYPE html><body>{charts['means']._repr_mimebundle_()['text/html']}", encoding="utf-8")
-    context = browser.new_context(offline=True)
+    context = new_context(browser, offline=True)
     opened = context.new_page()
     requests: list[str] = []
     opened.on("request", lambda request: requests.append(request.url))

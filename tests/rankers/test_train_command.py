@@ -14,12 +14,13 @@ from calipers.cli import main
 from calipers.evaluation.evaluation import evaluate
 from calipers.rankers import load, read_letor_data
 from calipers.rankers.synthetic import write_collection
+from time_limit import TIME_LIMIT
 
 
 def calipers(*arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
     code = f"{before}\nfrom calipers.cli import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT, check=False)
 
 
 Inside = Callable[..., subprocess.CompletedProcess[str]]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import calipers as cal
-from browser_page import TIMEOUT, Opened
+from browser_page import Opened, new_context
 from calipers.collection.simulate import simulate
 from calipers.measures.grammar import DEFAULT_MEASURES
 from conftest import absent
@@ -426,9 +426,8 @@ def charts_of_odd_names() -> dict[str, Any]:
 def test_no_name_becomes_a_script_in_a_saved_chart(browser: Any, tmp_path: Path) -> None:
     from calipers import plot
 
-    context = browser.new_context()
+    context = new_context(browser)
     page = context.new_page()
-    page.set_default_timeout(TIMEOUT)
     heard: list[str] = []
     page.on("request", lambda request: heard.append(request.url))
     page.on("pageerror", lambda error: heard.append(str(error)))
@@ -487,7 +486,7 @@ def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     text = (tmp_path / "study" / "study.md").read_text(encoding="utf-8")
     bodies = {"study": parser.render(text), "notebook": table._repr_html_()}
-    page = browser.new_page()
+    page = new_context(browser).new_page()
     for name, body in bodies.items():
         path = tmp_path / f"{name}.html"
         path.write_text(f'<meta charset="utf-8"><body>{body}', encoding="utf-8", errors="backslashreplace")
@@ -496,7 +495,7 @@ def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser
         assert page.evaluate("window.hit") is None, name
         assert page.query_selector_all("script, svg, img") == [], name
         assert page.locator("tbody tr").count() == len(RUNS_A_SCRIPT), name
-    page.close()
+    page.context.close()
 
 
 def test_a_link_opens_one_query(browser: Any, written: Path) -> None:

@@ -23,6 +23,7 @@ from calipers.cli import commands
 from calipers.results.averages import expansion, mean, total
 from calipers.results.scores import means
 from calipers.results.tables import Table
+from time_limit import TIME_LIMIT
 
 SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([k / 10 for k in range(11)]), min_size=1, max_size=40)
 Said = Callable[..., tuple[int, str, str]]
@@ -293,7 +294,7 @@ def test_pipes_are_read_wherever_files_are(tmp_path: Path, require: Any) -> None
     """
     known = {**os.environ, "PYTHON": sys.executable}
     done = subprocess.run(
-        ["bash", "-c", script], cwd=tmp_path, env=known, capture_output=True, text=True, timeout=120, check=True
+        ["bash", "-c", script], cwd=tmp_path, env=known, capture_output=True, text=True, timeout=TIME_LIMIT, check=True
     )
     tables = "system,AP\nt,1.0\nsystem,AP,ERR\nt,1.0,0.5\n" + f"{'map':<22}\tall\t1.0000\n"
     assert done.stdout.startswith(tables), (tmp_path / "notes").read_text()

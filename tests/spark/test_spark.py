@@ -27,6 +27,7 @@ from calipers.errors import CalipersError, CheckFailed
 from calipers.measures.registry import examples
 from laws.odd import collection
 from laws.ways import WAYS, difference, on_spark
+from time_limit import TIME_LIMIT
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("ignore::FutureWarning")]
 
@@ -484,7 +485,7 @@ def test_a_worker_killed_half_way_changes_nothing(session, frames, simulated, tm
     before = executors(session)
     assert len(before) == 2
     thread.start()
-    deadline = time.monotonic() + 600  # so that a failure is no hang
+    deadline = time.monotonic() + TIME_LIMIT
     while not (found := [*waiting.iterdir()]):
         assert thread.is_alive()
         assert time.monotonic() < deadline

@@ -1,4 +1,7 @@
-"""What users install: the sdist builds, and its wheel works outside the source tree, on every Python here."""
+"""What users install: the sdist builds, and its wheel works outside the source tree, on every Python here.
+
+`make wheels` runs these tests. `make test` leaves them out.
+"""
 
 from __future__ import annotations
 
@@ -8,46 +11,19 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bare_environment import environment, install, run, venv
 from conftest import ROOT, Require, absent
+from time_limit import TIME_LIMIT
 
 VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
 PORTABLE = "3.12"  # where the wheel is what compilers other than GNU's would make of it
-CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
 
 pytestmark = pytest.mark.slow
-
-
-def environment() -> dict[str, str]:
-    """This environment without what would let the source tree, or the outer test run, show through."""
-    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CI", "CALIPERS_DATA", "CALIPERS_DATA_REQUIRED")
-    inner = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in hidden and not name.startswith(("PYTEST_", "COV_"))
-    }
-    # Older pips pin a build's tools by the first of these, newer ones by the second.
-    pinned = {"PIP_CONSTRAINT": str(CONSTRAINTS), "PIP_BUILD_CONSTRAINT": str(CONSTRAINTS)}
-    return inner | pinned | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "HYPOTHESIS_PROFILE": "quick"}
-
-
-def run(*command: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> str:
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment() if env is None else env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=900,
-    )
-    if done.returncode:
-        pytest.fail(f"{' '.join(map(str, command))}\n{done.stdout[-6000:]}", pytrace=False)
-    return done.stdout
 
 
 def candidates(version: str) -> Iterator[Path]:
@@ -74,22 +50,11 @@ def interpreter(version: str) -> Path:
     for path in candidates(version):
         if os.access(path, os.X_OK):
             tried.append(path.name)
-            done = subprocess.run([path, "-c", probe], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([path, "-c", probe], capture_output=True, text=True, timeout=TIME_LIMIT)
             if done.returncode == 0 and done.stdout.strip() == version:
                 return path
     reason = "it does not run, or cannot make a venv" if tried else "it is not here"
     pytest.skip(f"no Python {version}: {reason}")
-
-
-def venv(python: Path, folder: Path) -> Path:
-    """A new virtual environment; its Python."""
-    run(python, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
-    return folder / "bin" / "python"
-
-
-def install(python: Path, *packages: str | Path) -> None:
-    """Into the environment of this Python, by our own pip: a new one in each would take longer than the packages."""
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *packages, cwd=python.parent)
 
 
 @pytest.fixture(scope="module")
