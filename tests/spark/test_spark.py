@@ -40,6 +40,8 @@ SETTINGS = {
     "spark.executor.extraJavaOptions": JVM,
     "spark.log.level": "OFF",
     "spark.task.maxFailures": "2",  # each try of what must fail starts a Python
+    "spark.network.timeout": f"{TIME_LIMIT}s",
+    "spark.python.authenticate.socketTimeout": f"{TIME_LIMIT}s",
 }
 
 
