@@ -28,7 +28,7 @@ _HOMES = {
     "measures.grammar": ("parse",),
     "measures.readers": ("user_model",),
     "measures.forms": ("Cascade", "Form", "Linear", "Paired", "Peak"),
-    "measures.levels": ("AtLeast",),
+    "measures.gains": ("AtLeast",),
     "measures.weights": ("Weights",),
     "conventions": ("Convention", "read_convention"),
     "evaluation.evaluation": ("evaluate",),

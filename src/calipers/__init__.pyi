@@ -69,8 +69,8 @@ from calipers.measures.forms import Form as Form
 from calipers.measures.forms import Linear as Linear
 from calipers.measures.forms import Paired as Paired
 from calipers.measures.forms import Peak as Peak
+from calipers.measures.gains import AtLeast as AtLeast
 from calipers.measures.grammar import parse as parse
-from calipers.measures.levels import AtLeast as AtLeast
 from calipers.measures.normalisation import V1 as V1
 from calipers.measures.normalisation import V2 as V2
 from calipers.measures.normalisation import U as U

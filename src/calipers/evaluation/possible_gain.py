@@ -9,8 +9,7 @@ import numpy as np
 
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Form, Linear, Share
-from calipers.measures.gains import as_gain
-from calipers.measures.levels import Judged
+from calipers.measures.gains import Judged, as_gain
 from calipers.measures.registry import Measure
 from calipers.results.averages import mean
 

@@ -25,9 +25,8 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms import Cascade, Form, Linear, Paired, Peak, Share
-from calipers.measures.gains import Value, as_gain
+from calipers.measures.gains import AtLeast, Value, as_gain
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.levels import AtLeast
 from calipers.measures.weights import Weights
 from calipers.record import Record
 

@@ -17,8 +17,7 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.wrappers import WithoutZeroGains
-from calipers.measures.gains import LinearGain
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, LinearGain
 from calipers.measures.parameters import PERSISTENCE, REL, TOP_K, Parameter
 from calipers.measures.registry import measure
 from calipers.record import Record

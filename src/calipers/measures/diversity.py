@@ -37,8 +37,7 @@ from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
 from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.intents import Alike, Blend, Each, GreedyIdeal, IntentAware, IntentWeights, Probable
-from calipers.measures.gains import StopProbability, Value, gain_of
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, StopProbability, Value, gain_of
 from calipers.measures.parameters import (
     DISCOUNT,
     GAIN,

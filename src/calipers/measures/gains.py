@@ -104,6 +104,37 @@ class ExponentialGain(Gain):
             return np.exp2(np.maximum(grade, 0.0)) - 1.0
 
 
+class AtLeast(Gain):
+    """1 for a relevant document: one whose grade reaches the relevance level."""
+
+    unit = True
+    chance = True
+    rel: float = 1
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    @property
+    def formula(self) -> str:
+        return f"1 for a grade of at least {self.rel:g}, else 0"
+
+    def __call__(self, grade: Floats) -> Floats:
+        return (grade >= self.rel).astype(np.float64)
+
+
+class Judged(Gain):
+    """1 for every judged document."""
+
+    unit = True
+    rising = False
+    measures_judging = True
+    formula = "1 for a judged document, else 0"
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.ones_like(grade)
+
+
 class TableGain(Gain):
     """A gain for each grade. A grade of 0 or less that the table lacks has gain 0."""
 

@@ -15,7 +15,7 @@ import numpy as np
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.wrappers import WithoutZeroGains
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast
 from calipers.measures.parameters import REL, Parameter
 from calipers.measures.registry import measure
 from calipers.record import Record

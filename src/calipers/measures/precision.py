@@ -44,7 +44,7 @@ from calipers.measures.forms import (
     WeightedDepth,
     ZeroIfShort,
 )
-from calipers.measures.levels import AtLeast, Judged
+from calipers.measures.gains import AtLeast, Judged
 from calipers.measures.parameters import MAX_GRADE, REL, SHORT, TOP_K, Parameter
 from calipers.measures.registry import alias, measure
 from calipers.measures.weights import FLAT

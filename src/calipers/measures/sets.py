@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.lists import Floats
 from calipers.measures.forms import Counted, Form, Linear
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast
 from calipers.measures.parameters import REL
 from calipers.measures.precision import BETA
 from calipers.measures.registry import measure

@@ -25,8 +25,7 @@ from calipers.measures.forms import (
     Smaller,
 )
 from calipers.measures.forms.wrappers import WithoutZeroGains
-from calipers.measures.gains import Negative, Value, gain_of
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, Negative, Value, gain_of
 from calipers.measures.parameters import GAIN, GAINS, REL, TOP_K, Parameter
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import measure

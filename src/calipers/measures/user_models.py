@@ -21,7 +21,9 @@ from calipers.errors import CalipersError
 from calipers.measures.forms import TOTAL_WEIGHT, Cascade, Complement, Form, Linear
 from calipers.measures.gains import (
     GAINS,
+    AtLeast,
     GainFrom,
+    Judged,
     LinearGain,
     ShareOfLargest,
     StopByGain,
@@ -29,7 +31,6 @@ from calipers.measures.gains import (
     Value,
     gain_of,
 )
-from calipers.measures.levels import AtLeast, Judged
 from calipers.measures.parameters import DISCOUNT, GAIN, GAIN_OR_BINARY, MAX_GRADE, PERSISTENCE, REL, TOP_K, Parameter
 from calipers.measures.registry import measure
 from calipers.measures.weights import DISCOUNTS, Geometric, InverseSquare, Weights, discount_of

@@ -36,8 +36,7 @@ from calipers.measures.forms import (
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import numerator_and_denominator
-from calipers.measures.gains import Value
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, Value
 from calipers.measures.weights import FLAT
 from calipers.unjudged.extreme_grades import depends_on_own_list_only, top_unknown
 from calipers.unjudged.grade_priors import GradeChances

@@ -31,8 +31,7 @@ from calipers.measures.forms import (
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.gains import as_gain
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, as_gain
 from calipers.measures.trec import Unjudged
 from calipers.unjudged.gradings import (
     GainLevels,

@@ -18,9 +18,8 @@ import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.gains import Gain, GainFrom, Value, as_gain
+from calipers.measures.gains import AtLeast, Gain, GainFrom, Value, as_gain
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.levels import AtLeast
 from calipers.record import Record
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.blended import CELLS, Blended, BlendedRatioForm, RankWeights, name_letters
+from calipers.measures.gains import AtLeast
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.levels import AtLeast
 from calipers.record import Record
 
 

@@ -24,8 +24,7 @@ from calipers.measures.forms.paired import Paired
 from calipers.measures.forms.self_normalised import SelfNormalisedPrecision
 from calipers.measures.forms.shares import Share
 from calipers.measures.forms.wrappers import WithoutZeroGains
-from calipers.measures.gains import Value, as_gain
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, Value, as_gain
 from calipers.measures.weights import FLAT, Discount, Facts, Weights
 from calipers.record import Record
 

@@ -10,8 +10,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.shares import Share, numerator_and_denominator
-from calipers.measures.gains import Value, as_gain
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast, Value, as_gain
 from calipers.measures.weights import Weights
 
 if TYPE_CHECKING:

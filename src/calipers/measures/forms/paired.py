@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

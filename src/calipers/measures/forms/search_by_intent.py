@@ -13,7 +13,7 @@ from calipers.measures.forms.base import Form
 from calipers.measures.forms.cascade import Cascade
 from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.paired import Paired
-from calipers.measures.levels import AtLeast
+from calipers.measures.gains import AtLeast
 
 if TYPE_CHECKING:
     from calipers.measures.forms.extreme_orders import SearchTerm
