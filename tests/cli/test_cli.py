@@ -7,57 +7,20 @@ import gzip
 import io
 import json
 import lzma
-import os
 import re
 import subprocess
 import sys
-import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
-from unittest.mock import patch
 
 import pytest
 
 import calipers as cal
-from calipers.cli import main
 from calipers.cli.commands import COMMANDS
+from run_calipers import calipers, process
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 d 0\n3 0 x 0\n"
 RUN = "1 Q0 b 1 3.0 one\n1 Q0 a 2 2.0 one\n1 Q0 u 3 1.0 one\n2 Q0 d 1 2.5 one\n2 Q0 a 2 2.5 one\n3 Q0 x 1 1 one\n"
-
-
-class Ended(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def calipers(*arguments: object) -> Ended:
-    """Run a command in this process, where what it imports is kept for the next."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with (
-        patch.multiple(sys, argv=["calipers", *map(str, arguments)], stdout=out, stderr=err),
-        warnings.catch_warnings(action="default"),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main()
-    printed = (stream.buffer.getvalue().decode() for stream in (out, err))
-    return Ended(int(ended.value.code or 0), *printed)
-
-
-def process(*arguments: object, stdin: bytes = b"", **environment: str) -> Ended:
-    """The same in a process of its own, with something on its standard input or in its environment."""
-    done = subprocess.run(
-        [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, **environment},
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def rows(text: str) -> list[dict[str, str]]:

@@ -34,6 +34,7 @@ from calipers.native import plain as _plain
 from calipers.native import scanner
 from calipers.native.ids import Ids
 from laws.fuzz_scanner import comparable
+from run_calipers import calipers
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -653,11 +654,6 @@ assert not found, found
 
 
 # ---------------------------------------------------------------------------------------------------- command line
-
-
-def calipers(*arguments: Any) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_command_line(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise, permutations
@@ -32,7 +30,7 @@ from calipers.fusion.oracles import judged, sorted_score
 from calipers.fusion.scaling import SCALINGS
 from calipers.native import plain, scanner
 from calipers.native.ids import Ids
-from time_limit import TIME_LIMIT
+from run_calipers import calipers
 
 Ranked = dict[str, float]
 Runs = dict[str, dict[str, Ranked]]
@@ -566,11 +564,6 @@ def test_a_document_twice_names_file_and_line(tmp_path: Path) -> None:
 
 
 # --- the command line ---------------------------------------------------------------------------------------
-
-
-def calipers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
 
 
 def test_fuse_writes_a_run(files: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import lzma
 import pickle
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import permutations
 from math import log2
@@ -22,7 +20,7 @@ from calipers.measures.exactness import exactness_notes
 from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 from calipers.results.scores import Reason
-from time_limit import TIME_LIMIT
+from run_calipers import calipers
 
 Topic = dict[str, dict[str, float]]  # subtopic -> document -> grade
 
@@ -492,11 +490,6 @@ def test_iterations_are_no_subtopics(tmp_path: Path) -> None:
     """TREC-COVID's second field is the round: each document is judged once."""
     (tmp_path / "qrels").write_text("q 0.5 a 1\nq 1 b 0\nq 1 b 0\n")
     assert len(cal.read_qrels(tmp_path / "qrels")) == 2
-
-
-def calipers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
 
 
 def test_the_command_line(files: Path) -> None:

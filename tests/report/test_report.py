@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation.inputs import as_runs
 from calipers.measures.grammar import DEFAULT_MEASURES
+from run_calipers import calipers
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -42,13 +41,6 @@ def write_report(
     judgments: Any, runs: Any, path: Any, measures: Any = DEFAULT_MEASURES, *, empty: Any = None, **choices: Any
 ) -> cal.Report:
     return cal.Experiment(judgments, runs, measures, empty=empty, warn=False).report(path, **choices)
-
-
-def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)],
-        capture_output=True, text=True, env={**os.environ, **environment}, check=False,
-    )  # fmt: skip
 
 
 def block(text: str, name: str) -> Any:
@@ -141,7 +133,7 @@ def test_how_it_was_computed(simulated: Any, tmp_path: Path) -> None:
 
     qrels, runs = simulated.write(tmp_path)
     page = tmp_path / "r.html"
-    done = command(
+    done = calipers(
         "report", qrels, *runs, "-m", "AP", "--ties", "docid", "--test", "bootstrap", "--seed", 7, "-o", page
     )
     assert done.returncode == 0, done.stderr
