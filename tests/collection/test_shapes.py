@@ -88,6 +88,29 @@ def test_ranked_lists_score_by_their_order(run: Any) -> None:
     assert as_runs(run)[0].to_dict() == {"0": {"1": -1, "0": -2, "2": -3}, "1": {"1": -1, "2": -2}}
 
 
+def test_ids_may_be_numbers_and_text_if_no_two_are_written_alike() -> None:
+    assert as_judgments({"q": {"a": 1, 2: 1}, 3: [4, "b"]}).to_dict() == {"q": {"a": 1, "2": 1}, "3": {"4": 1, "b": 1}}
+    (run,) = as_runs({"q": {"a": 1.0, 2: 1.0}})
+    assert cal.evaluate({"q": {"2": 1, "a": 0}}, run, "RR")["RR"].tolist() == [[(1 + 1 / 2) / 2]]
+
+
+@pytest.mark.parametrize("made", [cal.Judgments.from_dict, cal.Run.from_dict])
+@pytest.mark.parametrize(
+    ("nested", "words"),
+    [
+        ({"q": {"1": 1, 1: 2}}, "query 'q': document 1 is there twice, as a number and as the text '1'"),
+        ({"q": ["a", 1, "1"]}, "query 'q': document 1 is there twice"),
+        ({1: {"a": 1}, "1": {"b": 1}}, "query 1 is there twice"),
+        ({"q": {"a": 1, (1, 2): 1}}, "query 'q': document (1, 2) is not an id"),
+        ({"q": {"a": 1, 1.0: 1}}, "query 'q': document 1.0 is not an id"),
+    ],
+)
+def test_ids_that_are_not_one_text_each_are_refused(made: Callable[[Any], Any], nested: Any, words: str) -> None:
+    with pytest.raises(CalipersError) as refusal:
+        made(nested)
+    assert words in str(refusal.value)
+
+
 def test_runs_of_different_shapes_by_name(tmp_path: Path) -> None:
     cal.write_run(RANKED, tmp_path / "file.run")
     runs = {

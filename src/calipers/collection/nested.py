@@ -6,7 +6,7 @@ runs        {query: {document: score}}, {query: [documents, best first]}, {query
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -26,8 +26,8 @@ def graded_documents(nested: Mapping[Any, Any], name: str) -> Mapping[str, Docum
     """
     check_type(name, nested, Mapping, "{query: {document: grade}}")
     if all(isinstance(inner, Mapping) for inner in nested.values()):
-        return with_text_ids(nested)
-    return with_text_ids({query: _graded(query, inner, name) for query, inner in nested.items()})
+        return with_text_ids(nested, name)
+    return with_text_ids({query: _graded(query, inner, name) for query, inner in nested.items()}, name)
 
 
 def scored_documents(nested: Mapping[Any, Any], name: str) -> Mapping[str, Documents]:
@@ -38,8 +38,8 @@ def scored_documents(nested: Mapping[Any, Any], name: str) -> Mapping[str, Docum
     """
     check_type(name, nested, Mapping, "{query: {document: score}}")
     if all(isinstance(inner, Mapping) for inner in nested.values()):
-        return with_text_ids(nested)
-    return with_text_ids({query: _scored(query, inner, name) for query, inner in nested.items()})
+        return with_text_ids(nested, name)
+    return with_text_ids({query: _scored(query, inner, name) for query, inner in nested.items()}, name)
 
 
 def holds_queries(nested: Mapping[Any, Any]) -> bool:
@@ -57,21 +57,40 @@ def holds_queries(nested: Mapping[Any, Any]) -> bool:
     return isinstance(inner, list | tuple) and (_is_id(inner[0]) or _is_pair(inner[0]))
 
 
-def with_text_ids(nested: Mapping[Any, Any]) -> Mapping[str, Documents]:
+def with_text_ids(nested: Mapping[Any, Any], name: str) -> Mapping[str, Documents]:
     """Return {query: {document: number}} with text as ids. Pyserini has whole numbers as ids, and grades as text."""
-    query, inner = next(iter(nested.items()), ("", {}))
-    if not isinstance(inner, Mapping):
+    if not all(isinstance(inner, Mapping) for inner in nested.values()):
+        return nested  # which will be refused
+    number = next(iter(next(iter(nested.values()), {}).values()), 0)
+    if not isinstance(number, str) and _are_texts(nested) and all(map(_are_texts, nested.values())):
         return nested
-    document, number = next(iter(inner.items()), ("", 0))
-    if isinstance(query, str) and isinstance(document, str) and not isinstance(number, str):
-        return nested
+    _check_ids("query", nested, name)
+    for query, inner in nested.items():
+        _check_ids(f"query '{query}': document", inner, name)
     try:
         return {
-            _id(query): {_id(document): float(number) for document, number in inner.items()}
+            str(query): {str(document): float(number) for document, number in inner.items()}
             for query, inner in nested.items()
         }
-    except (TypeError, ValueError, AttributeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         return nested  # which will be refused
+
+
+def _are_texts(ids: Iterable[Any]) -> bool:
+    try:
+        "".join(ids)  # looks at each id, and takes a tenth of the time of asking for its type
+    except TypeError:
+        return False
+    return True
+
+
+def _check_ids(what: str, ids: Collection[Any], name: str) -> None:
+    """Refuse ids that are neither text nor whole numbers, and a number and a text that are written alike."""
+    for each in ids:
+        if not _is_id(each):
+            raise CalipersError(f"{what} {each!r:.40} is not an id: expected text or a whole number", file=name)
+        if not isinstance(each, str) and str(each) in ids:
+            raise CalipersError(f"{what} {each} is there twice, as a number and as the text '{each}'", file=name)
 
 
 def check_parts(judgments: Any, name: str) -> None:
@@ -148,9 +167,3 @@ def _is_number(value: Any) -> bool:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int | np.integer) and not isinstance(value, bool)
-
-
-def _id(value: Any) -> str:
-    if not _is_id(value):
-        raise TypeError(value)
-    return str(value)
