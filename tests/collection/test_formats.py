@@ -167,6 +167,17 @@ def test_packed(packing: str, ending: str, tmp_path: Path) -> None:
     assert (cal.evaluate(path, RUN).values == cal.evaluate(QRELS, RUN).values).all()
 
 
+@pytest.mark.parametrize("text", ["1 0 a 1\n", "query,doc,grade\n1,a,1\n", '{"1": {"a": 1}}\n'])
+def test_empty_lines_before_the_first_are_passed_over(
+    text: str, write: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LONGEST_START", 2 * files.START)
+    blank = b" \t\r\n" * files.START
+    for content in (blank + text.encode(), gzip.compress(blank + text.encode())):
+        assert cal.read_judgments(write(content)).to_dict() == {"1": {"a": 1}}
+    assert "nothing but comments and empty lines" in refusal(cal.read_judgments, write(blank))
+
+
 @pytest.mark.parametrize("packing", ["zst", "lz4"])
 def test_damaged_and_endless(packing: str, tmp_path: Path) -> None:
     path, rng = tmp_path / "file", random.Random(1)

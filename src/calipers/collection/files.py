@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from calipers.collection.bytes_read import opened
-from calipers.collection.first_line import shows_content
+from calipers.collection.first_line import blanks_before, shows_content
 from calipers.errors import CalipersError, MissingFile
 from calipers.extras import load
 
@@ -424,7 +424,8 @@ def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
         for block in source:
             start += block
             if len(start) >= wanted:
-                if len(start) >= LONGEST_START or shows_content(bytes(start)):
+                so_far = bytes(start)
+                if len(start) - blanks_before(so_far) >= LONGEST_START or shows_content(so_far):
                     break
                 wanted *= 2
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 
 BOM = b"\xef\xbb\xbf"
@@ -21,8 +22,20 @@ _SECOND = (b"0", b"Q0")  # what the second field of TREC's lines mostly is
 
 def first_content(start: bytes) -> bytes:
     """Return the first line that is neither empty nor a comment, or an empty text."""
-    found = _CONTENT.search(start.removeprefix(BOM))
+    found = next(_contents(start), None)
     return found[0] if found else b""
+
+
+def _contents(start: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield the lines that are neither empty nor comments. Megabytes of empty lines at the start are passed over."""
+    bare = start.removeprefix(BOM)
+    place = bare.rfind(b"\n", 0, blanks_before(bare)) + 1
+    return _CONTENT.finditer(bare, place)
+
+
+def blanks_before(start: bytes) -> int:
+    """Return the number of blanks and line ends at the start of a text."""
+    return len(start) - len(start.lstrip(b" \t\r\n"))
 
 
 def first_fields(start: bytes) -> list[bytes]:
@@ -40,7 +53,7 @@ def shows_content(start: bytes) -> bool:
     bare = start.removeprefix(BOM)
     if bare.startswith(b"PAR1") or bare.lstrip()[:1] in (b"{", b"["):
         return True
-    found = _CONTENT.search(bare)
+    found = next(_contents(bare), None)
     return found is not None and found.end() < len(bare)
 
 
@@ -123,7 +136,7 @@ def _delimited(start: bytes, line: bytes) -> tuple[int, str] | None:
         return None
     if delimiter == "\t" and count in _TREC_NUMBER and count == len(fields_of(line)):
         return None  # TREC's, with a word where a number should be: reading it will say so
-    lines = [found[0] for found in islice(_CONTENT.finditer(start.removeprefix(BOM)), LINES)]
+    lines = [found[0] for found in islice(_contents(start), LINES)]
     whole = lines[:-1] if len(lines) > 1 and not start.endswith(b"\n") else lines
     if delimiter == "\t" and count == 3 and all(len(f := fields_of(each)) > 3 and f[1] in _SECOND for each in whole):
         return None  # TREC's lines, with blanks and tabs

@@ -11,7 +11,7 @@ from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.files import Path, blocks, shown_name, start_of
 from calipers.collection.first_line import cells_of, is_number
 from calipers.collection.formats.responses import RESPONSES, documents_in
-from calipers.collection.json_values import RATIO, ROOM, collect
+from calipers.collection.json_values import RATIO, ROOM, collect, is_json
 from calipers.errors import CalipersError
 
 TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # by what is taken first
@@ -65,10 +65,13 @@ def _pairs(
         return
     header: dict[str, int] | None = None
     delimiter: str | None = None
+    objects: bool | None = None  # as the first line shows: a text in a table may start with a brace, too
     for number, line in enumerate(lines_of(source, max_unpacked), 1):
         if not line.strip():
             continue
-        if line.lstrip()[:1] in b"{":
+        if objects is None:
+            objects = is_json(line)
+        if objects:
             yield number, *_of_object(line, name, number, alone)
             continue
         if delimiter is None:
