@@ -101,6 +101,8 @@ def test_texts(write: Write) -> None:
     corpus = write('{"_id": "MED-10", "title": "Statin use", "text": "Recent studies"}\n', "corpus.jsonl")
     assert cal.read_texts(corpus) == {"MED-10": "Statin use Recent studies"}
     assert cal.read_texts(write("1048585\twhat is\tpaula\n2\tx\n")) == {"1048585": "what is\tpaula", "2": "x"}
+    assert cal.read_texts(write("1\t{x} tea\n{2}\tcup\n{\ttea\n")) == {"1": "{x} tea", "{2}": "cup", "{": "tea"}
+    assert cal.read_texts(write("{1}\ttea\n2\tcup\n")) == {"{1}": "tea", "2": "cup"}
     assert cal.read_texts(write("qid,query\n1,red shoes\n2,socks\n")) == {"1": "red shoes", "2": "socks"}
     assert cal.read_texts(write('Doc ID,Title,Text\n7,Tea,"hot, sweet"\n')) == {"7": "hot, sweet"}
     assert "file:2: not JSON" in refusal(cal.read_texts, write('{"_id": "1", "text": "a"}\n{"_id"\n'))
@@ -730,11 +732,11 @@ def test_exchanged_arguments_are_noticed(write: Write, command: Command) -> None
     assert "'score' makes it look like a run" in command("evaluate", *reversed(tables))[2]
     assert "'label' makes it look like judgments" in refusal(cal.read_runs, tables[0])
     for judged, scored in (
-        (write({"1": {"a": 1, "b": 0}}, "a.json"), write({"1": {"a": 0.5, "b": 0.25}}, "b.json")),
-        (write("1\ta\t1\n1\tb\t0\n", "a.tsv"), write("1\ta\t0.5\n1\tb\t0.25\n", "b.tsv")),
+        (write({"1": {"a": 1, "b": 0}}, "a.json"), write({"1": {"a": 0.53, "b": 0.25}}, "b.json")),
+        (write("1\ta\t1\n1\tb\t0\n", "a.tsv"), write("1\ta\t0.53\n1\tb\t0.25\n", "b.tsv")),
     ):
         _, _, said = command("evaluate", scored, judged, "-m", "AP")
-        assert "the judgments look like scores (grade 0.5) and the scores like grades" in said
+        assert "the judgments look like scores (grade 0.53) and the scores like grades" in said
         assert "look like scores" not in command("evaluate", judged, scored, "-m", "AP")[2]
 
 

@@ -266,6 +266,16 @@ def test_exchanged_judgments_and_runs_are_noticed(tmp_path: Path, said: Said) ->
     assert cal.evaluate(half, grades, warn=False).notes[0].startswith("the judgments look like scores")
 
 
+@pytest.mark.parametrize("grade", [[0.5, 0.25], [1 / 3, 2 / 3] * 2, [0.1, 0.9, 0.3] * 4])
+def test_fractions_of_a_scale_are_grades(grade: list[float]) -> None:
+    judged = {"q": {f"d{place}": each for place, each in enumerate(grade)}}
+    run = {"q": {f"d{place}": float(place) for place in range(len(grade))}}
+    assert not any("look like scores" in note for note in cal.evaluate(judged, run, "nDCG", warn=False).notes)
+    ranked = {"q": [f"d{place}" for place in range(len(grade))]}
+    odd = {"q": {document: each / 7 for document, each in judged["q"].items()}}
+    assert cal.evaluate(odd, ranked, "nDCG", warn=False).notes == ()  # ranks are no grades
+
+
 @pytest.mark.parametrize(
     ("qrels", "run"),
     [("1 0 a 1\n", "1 Q0 a 1 0.5 t\n"), ("qid,docno,grade\n1,a,1\n", "qid,docno,score\n1,a,0.5\n")],

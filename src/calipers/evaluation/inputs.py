@@ -272,7 +272,8 @@ def notes_of_runs(runs: Iterable[Run]) -> list[str]:
 class SwappedFiles:
     """Test for judgments and runs that were exchanged: grades are then fractions, and scores are whole numbers.
 
-    The test is for JSON and dictionaries. Other formats show what they hold.
+    The test is for JSON and dictionaries. Other formats show what they hold. Fractions that are the grades of a scale
+    are no scores: quarters, as 0.5 and 0.25, and at most ten values that come back.
     """
 
     LARGEST = 10  # largest grade of usual scales
@@ -280,8 +281,14 @@ class SwappedFiles:
 
     def __init__(self, grade: Floats) -> None:
         fractional = grade[grade != np.rint(grade)]
-        self._grade = float(fractional[0]) if len(fractional) and 2 * len(fractional) >= len(grade) else None
-        self._is_scale = self._grade is None or len(np.unique(grade)) <= self.MOST_GRADES
+        self._grade: float | None = None
+        self._few_grades = True
+        if len(fractional) and 2 * len(fractional) >= len(grade):
+            distinct = np.unique(grade)
+            self._few_grades = len(distinct) <= self.MOST_GRADES
+            quarters = (4 * distinct == np.rint(4 * distinct)) & (abs(distinct) <= self.LARGEST)
+            is_scale = quarters.all() or (self._few_grades and 2 * len(distinct) <= len(grade))
+            self._grade = None if is_scale else float(fractional[0])
         self._low, self._high = np.inf, -np.inf
         self._whole = True
 
@@ -303,18 +310,14 @@ class SwappedFiles:
 
         JSON files are refused if the grades also have more values than those of a scale.
         """
-        if self._grade is None or not self._whole or not -self.LARGEST <= self._low < self._high <= self.LARGEST:
+        like_grades = self._whole and -self.LARGEST <= self._low < self._high <= self.LARGEST and self._high > 0
+        if self._grade is None or not like_grades:
             return []
         text = (
             f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
             f"from {self._low:g} to {self._high:g}): {ORDER}"
         )
-        if (
-            self._high > 0
-            and not self._is_scale
-            and _is_json_file(judgments.name)
-            and any(_is_json_file(path_of(run)) for run in runs)
-        ):
+        if not self._few_grades and _is_json_file(judgments.name) and any(_is_json_file(path_of(run)) for run in runs):
             raise CalipersError(
                 f"{text}. If they are right, name grades and scores, as columns of CSV do", file=judgments.name
             )
