@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
+import numpy as np
 import pytest
 
 import calipers as cal
@@ -97,6 +98,8 @@ def test_every_result_is_printed_converted_and_pickled_alike(name: str) -> None:
     assert type(result).__name__ == name
     assert result.summary.endswith(".")
     assert repr(result) == str(result)
+    arrays = [value for each in fields(result) if isinstance(value := getattr(result, each.name), np.ndarray)]
+    assert not any(array.flags.writeable for array in arrays)
     assert len(str(result).splitlines()) <= 20
     assert str(result).startswith(result.title)
     found = json.loads(result.to_json())

@@ -23,6 +23,15 @@ def test_a_measure_is_known_by_all_its_names(name: str) -> None:
     assert SCORES.reason(name, "old", "q1") == "defined"
 
 
+def test_scores_cannot_be_changed_in_place() -> None:
+    mine = np.array([[0.5, 0.25]])
+    scores = cal.as_scores(mine, ["old"], measure="RR")
+    for handed_out in (scores.values, scores.reasons, scores["RR"], scores["RR", "old"]):
+        with pytest.raises(ValueError, match="read-only"):
+            handed_out[...] = 1
+    mine[:] = 0.75  # an array of the user stays writable
+
+
 def test_unknown_names_are_refused() -> None:
     for key, message in (("AP", "unknown measure 'AP'"), ("score 1", "unknown measure"), (("RR", "bm25"), "'bm25'")):
         with pytest.raises(cal.UnknownName, match=message):

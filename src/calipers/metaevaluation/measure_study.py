@@ -95,6 +95,7 @@ class MetaEvaluation(Result):
     scores: Scores  # all scores, on all queries
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if len(self.scores.systems) < 2:
             names = ", ".join(self.scores.systems)
             raise CalipersError(f"there is only one system ({names}): measures are judged by how they order systems")

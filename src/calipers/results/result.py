@@ -7,6 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.errors import UnknownName
 from calipers.plurals import counted
 from calipers.results.tables import DIGITS, Table, html_page, visible
@@ -48,8 +50,12 @@ class Result(ABC):
     of a table; without a name it converts the main one.
 
     A result is a dataclass with `frozen=True, eq=False, repr=False` that derives from this class. It defines its title,
-    summary and tables, and inherits everything else.
+    summary and tables, and inherits everything else. Its arrays cannot be written to.
     """
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, _read_only(value))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -149,6 +155,17 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _read_only(value: Any) -> Any:
+    """Return an array, or the arrays of a dictionary, as views that cannot be written to."""
+    if isinstance(value, dict) and any(isinstance(each, np.ndarray) for each in value.values()):
+        return {key: _read_only(each) for key, each in value.items()}
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def html_of(title: str, table: Table, sentences: Sequence[str]) -> str:
