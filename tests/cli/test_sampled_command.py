@@ -44,17 +44,17 @@ def test_it_writes_what_the_library_returns() -> None:
 
 def test_popular_items_are_drawn_by_the_weights_of_a_file() -> None:
     Path("weights.txt").write_text("x 8\ny 1\nz\t1\n", encoding="utf-8")
-    arguments = ["one.run", "-m", "RR", "--negatives", "1", "2", "--missing", "last", "--format", "csv"]
+    arguments = ["one.run", "-m", "RR", "--negatives", "2", "3", "--missing", "last", "--format", "csv"]
     given = cal.Experiment("qrels.txt", "one.run", "RR", warn=False)
     weights = {"x": 8, "y": 1, "z": 1}
-    found = cal.sampled(given, negatives=[1, 2], items=20, missing="last", popularity=weights)
+    found = cal.sampled(given, negatives=[2, 3], items=20, missing="last", popularity=weights)
     result = CliRunner().invoke(
         root, ["sampled", "qrels.txt", *arguments, "--items", "20", "--popularity", "weights.txt"]
     )
     assert result.stdout == found.table().to_csv()
     assert "expected scores and standard deviations are simulated from 50 draws" in result.stderr
     assert found.random_ranking().rows == cal.sampled(
-        given, negatives=[1, 2], items=20, missing="last").random_ranking().rows  # fmt: skip
+        given, negatives=[2, 3], items=20, missing="last").random_ranking().rows  # fmt: skip
     assert "leave out --popularity" in printed("one.run", "--estimate", "--popularity", "weights.txt", code=2)
 
 
@@ -70,6 +70,9 @@ def test_estimates() -> None:
     assert "one number of --negatives" in printed(
         "one.run", "--negatives", "1", "--negatives", "2", "--estimate", code=2
     )
+    assert "candidates already" in printed("one.run", "-m", "RR", "--negatives", "1", code=2)
+    small = CliRunner().invoke(root, ["sampled", "qrels.txt", "one.run", "-m", "RR", "--items", "3", "--estimate"])
+    assert "4 different items are ranked or relevant, more than the 3 items" in str(small.exception)
     assert "ask for one of them" in printed("one.run", "--pairs", "--random", code=2)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import combinations, groupby, permutations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -180,7 +181,7 @@ def test_simulated_deviations_agree_with_enumeration() -> None:
 
 def test_leave_one_out_needs_no_draws() -> None:
     found = cal.sampled(
-        cal.Experiment({"u": {"a": 1}}, {"u": {"x": 2, "a": 1}}, "nDCG@10"), negatives=1, items=9, missing="last"
+        cal.Experiment({"u": {"a": 1}}, {"u": {"x": 2, "a": 1}}, "nDCG@10"), negatives=2, items=9, missing="last"
     )
     assert found.notes == ()
 
@@ -259,6 +260,9 @@ def test_a_user_without_a_ranking_or_without_relevant_items() -> None:
         ({"measures": "bpref"}, "bpref: no closed form"),
         ({"measures": "Judged@2"}, "Judged@2: irrelevant items have a gain"),
         ({"measures": "gm_map"}, "gm_map: a geometric mean"),
+        ({"measures": "AUC"}, "AUC: sampling does not change its expectation: .* its score on the whole catalogue"),
+        ({"measures": "AUC(rel=2)"}, r"AUC\(rel=2\): some relevant items are below its `rel`"),
+        ({"popularity": dict.fromkeys("axyz", 1)}, "4 different items are ranked or relevant, more than the 3 items"),
         ({"missing": "first"}, "missing items 'first'"),
         ({"popularity": {"x": -1}}, "the weight '-1' of item 'x' is not a number of at least 0"),
         ({"popularity": {"x": 0}}, "popularity must give some item a weight above 0"),
@@ -270,6 +274,59 @@ def test_errors(options: dict[str, Any], message: str) -> None:
     measures = settings.pop("measures", "RR")
     with pytest.raises(cal.CalipersError, match=message):
         cal.sampled(cal.Experiment({"u": {"a": 1}}, {"u": {"x": 3, "a": 2, "y": 1}}, measures), **settings)
+
+
+def test_rankings_of_candidates_are_refused() -> None:
+    """Each list has its held-out items and two others, although the catalogue has 50: these were drawn before."""
+    judged = {"u": {"a": 1}, "v": {"b": 1, "c": 2}, "w": {"d": 0}}
+    candidates = {"u": {"x": 3, "a": 2, "y": 1}, "v": {"b": 4, "z": 3, "y": 2, "c": 1}, "w": {"d": 1}}
+    with pytest.raises(cal.CalipersError, match=r"run: .* 2 others, of 50 items in .* candidates already") as refused:
+        cal.sampled(cal.Experiment(judged, candidates, "RR", warn=False), negatives=[1, 2], items=50)
+    assert refused.value.parameter == "estimate"
+    longer = {**candidates, "u": {**candidates["u"], "z": 0}}
+    with pytest.raises(cal.CalipersError, match="ours: "):
+        cal.sampled(
+            cal.Experiment(judged, {"whole": longer, "ours": candidates}, "RR", warn=False), negatives=2, items=50
+        )
+    cal.sampled(cal.Experiment(judged, candidates, "RR", warn=False), negatives=3, items=50)
+    cal.sampled(cal.Experiment(judged, longer, "RR", warn=False), negatives=2, items=50)
+    cal.sampled(cal.Experiment({"u": {"a": 1}}, {"u": candidates["u"]}, "RR"), negatives=2, items=3)  # all of them
+
+
+def test_a_catalogue_is_at_least_as_large_as_what_is_ranked() -> None:
+    """Four lists of three items each, and nine different items in all."""
+    judged = {f"u{u}": {f"i{u}": 1} for u in range(4)}
+    runs = {name: {f"u{u}": {f"i{u}": 3, f"x{u + shift}": 2, "y": 1} for u in range(4)} for name, shift in
+            (("one", 0), ("other", 1))}  # fmt: skip
+    cal.sampled(cal.Experiment(judged, {"one": runs["one"]}, "RR"), negatives=1, items=9)
+    for items in (3, 8):
+        with pytest.raises(cal.CalipersError, match=rf"9 different items .* the {items} items") as refused:
+            cal.sampled(cal.Experiment(judged, {"one": runs["one"]}, "RR"), negatives=1, items=items)
+        assert refused.value.parameter == "items"
+    with pytest.raises(cal.CalipersError, match="10 different items"):
+        cal.sampled(cal.Experiment(judged, runs, "RR"), negatives=1, items=9)
+
+
+def test_labels_and_scores_without_ids_have_no_catalogue_to_compare(tmp_path: Path) -> None:
+    labels, scores = tmp_path / "labels.txt", tmp_path / "scores.txt"
+    labels.write_text("1 qid:1 1:1\n0 qid:1 1:2\n0 qid:1 1:3\n", encoding="utf-8")
+    scores.write_text("1\n3\n2\n", encoding="utf-8")
+    found = cal.sampled(cal.Experiment(labels, scores, "RR", warn=False), negatives=1, items=3)
+    assert found.expected.ravel().tolist() == [1 / 2]
+
+
+def area_under_curve(ranked: list[int]) -> Fraction:
+    pairs = [(a, b) for a, grade in enumerate(ranked) if grade for b, other in enumerate(ranked) if not other]
+    return Fraction(sum(a < b for a, b in pairs), len(pairs))
+
+
+@given(cases(), st.booleans())
+def test_sampling_does_not_change_the_expected_auc(case: tuple[Grades, Mapping[str, int], int], again: bool) -> None:
+    """As the error for AUC says."""
+    grades, scores, negatives = case
+    full = [area_under_curve([grades.get(item, 0) for item in order]) for order in orders(scores)]
+    values = enumerated(grades, scores, area_under_curve, negatives, again)
+    assert sum(values, Fraction(0)) / len(values) == sum(full, Fraction(0)) / len(full)
 
 
 def test_rankings_that_are_cut_by_an_option_are_refused() -> None:

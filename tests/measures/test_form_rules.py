@@ -95,7 +95,9 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     rank_terms: {
         OTHER_JUDGMENTS: OTHERS,
         UNKNOWN_FUNCTION: FUNCTIONS,
-        "no closed form is known for sampled items": {*FORMS - SUMS - {"Peak"}, *COUNTS, *WRAPPERS - {"Share"}},
+        "no closed form is known for sampled items": {
+            *FORMS - SUMS - {"JudgedPairs", "Peak"}, *COUNTS, *WRAPPERS - {"Share"},
+        },
     },
     expected_score: {
         OTHER_JUDGMENTS: OTHERS,

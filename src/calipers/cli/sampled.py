@@ -126,11 +126,13 @@ def command(
 
 def _estimates(given: Experiment, options: SampledOptions, negatives: tuple[int, ...], gamma: float) -> Table:
     from calipers.limits.full_from_sampled import candidate_ranks, estimate_full
+    from calipers.limits.sampled_candidates import refuse_small_catalogue
 
     if len(negatives) > 1:
         raise CalipersError("--estimate takes one number of --negatives, the one that the candidates were drawn with")
     if options.popularity is not None:
         raise CalipersError("--estimate is for candidates that were drawn uniformly: leave out --popularity")
+    refuse_small_catalogue(given, options.items)
     found = estimate_full(
         candidate_ranks(given), list(given.measures), negatives=negatives[0], items=options.items,
         replacement=options.replacement, gamma=gamma,

@@ -5,7 +5,7 @@ Krichene & Rendle, On sampled metrics for item recommendation, KDD 2020.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal, get_args
@@ -16,7 +16,7 @@ from calipers.checks import check_choice, check_seed, check_whole
 from calipers.collection.document_facts import Popularity, read_popularity
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
-from calipers.collection.runs import Run
+from calipers.collection.runs import ArrayRun, Run, ScoreFile, unwrapped
 from calipers.errors import CalipersError, chosen_measure, warn_user
 from calipers.evaluation.evaluation import Evaluation
 from calipers.evaluation.inputs import kind_read, notes_on_reading
@@ -181,8 +181,9 @@ def sampled(
     Users are queries and items are documents. Items with a grade above 0 are relevant, and always ranked. The runs of
     the experiment are rankings of the whole catalogue.
 
-    negatives: the number of irrelevant items that are drawn for each user; one number or several.
-    items: the size of the catalogue, relevant items included.
+    negatives: the number of irrelevant items that are drawn for each user; one number or several. Rankings that have
+        exactly this number of irrelevant items are sampled candidates already, and are refused: see `estimate_full`.
+    items: the size of the catalogue, relevant items included: at least the items that are ranked or relevant.
     replacement: True if an irrelevant item may be drawn more than once.
     missing: `error` if a ranking lacks a relevant item; `last` places it below all other items.
     popularity: {item: weight}, or a file of lines `item weight`, if irrelevant items are drawn in proportion to their
@@ -191,8 +192,9 @@ def sampled(
     draws, seed: for everything that is simulated: the standard deviation if several items of a user count, and the
         expected score with `popularity`.
 
-    Expected scores are exact for weighted sums of gains (P, Recall, DCG, RBP), nDCG, AP, RR, ERR, Success and HIT.
-    Users without a relevant item count 0.
+    Expected scores are exact for weighted sums of gains (P, Recall, DCG, RBP), nDCG, AP, RR, ERR, Success and HIT. A
+    uniform draw does not change the expected AUC, which is refused for that reason. Users without a relevant item
+    count 0.
 
     >>> import calipers as cal
     >>> exp = cal.Experiment({"u": {"a": 1}}, {"u": {"x": 4, "a": 3, "y": 2, "z": 1}}, "RR", warn=False)
@@ -227,6 +229,8 @@ def sampled(
 
     ranks = sampled_ranks(lists, items, name, missing)
     _check_negatives(ranks, max(wanted), items, replacement, name)
+    _refuse_candidates(ranks, lists, wanted, items, names)
+    refuse_small_catalogue(evaluation, items, weights or ())
     if weights is not None:
         ranks = _by_popularity(ranks, known, systems, weights, max(wanted), replacement)
     bound = {label: measure.bind(known.pool) for label, measure in evaluation.measures.items()}
@@ -251,6 +255,43 @@ def _check_negatives(ranks: SampledRanks, most: int, items: int, replacement: bo
         raise CalipersError(
             f"{name(worst)}: {most:,} items cannot be drawn from the {int(left[worst]):,} irrelevant items of the "
             "catalogue; draw fewer, or name the true number of items"
+        )
+
+
+def _refuse_candidates(
+    ranks: SampledRanks, lists: Lists, negatives: Sequence[int], items: int, names: Sequence[str]
+) -> None:
+    """Refuse a system whose every list has its relevant items and as many others as would be drawn."""
+    others = lists.length - ranks.relevant
+    whole = np.diff(lists.where(lists.grade > 0).offsets) == ranks.relevant
+    for s, name in enumerate(names):
+        own = np.arange(len(lists)).reshape(len(names), -1)[s]
+        own = own[ranks.relevant[own] > 0]
+        drawn = np.unique(others[own])
+        if len(drawn) == 1 and drawn[0] in negatives and whole[own].all() and (lists.length[own] < items).all():
+            raise CalipersError(
+                f"{name}: all rankings have the relevant items and {counted(int(drawn[0]), 'other')}, of {items:,} "
+                "items in the catalogue: these are sampled candidates already. Rank the whole catalogue, or estimate "
+                "full scores from the candidates (estimate_full)",
+                parameter="estimate",
+            )
+
+
+def refuse_small_catalogue(evaluation: Evaluation, items: int, others: Iterable[str] = ()) -> None:
+    """Refuse a size of the catalogue that is below the number of items that are relevant, ranked, or in `others`."""
+    if evaluation.known.names is None:  # items of arrays have no ids
+        return
+    seen = set(others)
+    for query in evaluation.known.to_dict().values():
+        seen.update(item for item, grade in query.items() if grade > 0)
+    for run in evaluation.runs:
+        if not isinstance(unwrapped(run), ArrayRun | ScoreFile):  # they score the judged items
+            seen.update(*run.to_dict().values())
+    if len(seen) > items:
+        raise CalipersError(
+            f"{len(seen):,} different items are ranked or relevant, more than the {items:,} items of the catalogue; "
+            "give the size of the whole catalogue",
+            parameter="items",
         )
 
 

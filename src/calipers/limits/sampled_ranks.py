@@ -24,7 +24,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool
-from calipers.measures.forms import Cascade, Form, Linear, Paired, Peak, Share
+from calipers.measures.forms import Cascade, Form, JudgedPairs, Linear, Paired, Peak, Share
 from calipers.measures.gains import AtLeast, Value, as_gain
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.weights import Weights
@@ -412,6 +412,17 @@ def _(form: Share, ranking: Lists) -> RankTerms:
     by = np.broadcast_to(np.asarray(form.by(form.of, ranking), np.float64), (len(ranking),))
     coefficient = terms.coefficient / np.where(by > 0, by, np.nan)[ranking.list]
     return RankTerms(coefficient, terms.weight)
+
+
+@rank_terms.register(JudgedPairs)
+def rank_terms_of_judged_pairs(form: JudgedPairs, ranking: Lists) -> RankTerms:
+    """Refuse AUC: the share of the drawn items above a relevant one is on average that of all irrelevant items."""
+    if _differ(form.rel, ranking):
+        raise CalipersError("some relevant items are below its `rel`: its score with sampled items is not known")
+    raise CalipersError(
+        "sampling does not change its expectation: however many items are drawn uniformly, its expected score is its "
+        "score on the whole catalogue; leave it out"
+    )
 
 
 def _check_gain(value: Value) -> None:
