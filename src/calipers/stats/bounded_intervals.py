@@ -36,7 +36,9 @@ METHODS = get_args(IntervalMethod)
 NAMED = 5  # systems that a note names
 SAMPLES = 2_000
 SAMPLES_AT_ONCE = 500
+ROUNDED = 1e-9  # scores so far beyond the end of a range are inside it apart from rounding
 Range = tuple[float, float]
+Ends = tuple[float | None, float | None]  # the lowest and the highest possible score; None if it is unknown
 
 # Measures with scores from 0 to 1: for all parameters (_SHARES), or with their default gains (_SHARES_OF_ONE).
 _SHARES = frozenset((
@@ -63,6 +65,38 @@ def range_of(measure: Measure) -> Range | None:
         return 0.0, 1.0
     plain = all(measure.parameters.get(name) == declared.defaults.get(name) for name in ("gain", "gains"))
     return (0.0, 1.0) if declared.name in _SHARES_OF_ONE and plain else None
+
+
+def ends_of(measure: Measure | str) -> Ends:
+    """Return the lowest and the highest score of any ranking, each None if it is unknown.
+
+    Of a measure without a known range, the lowest score is 0 if it is a measure of Calipers that is never negative.
+
+    >>> ends_of("nDCG@10"), ends_of("DCG@10"), ends_of("Z(AP)"), ends_of("likes")
+    ((0.0, 1.0), (0.0, None), (None, None), (None, None))
+    """
+    from calipers.measures.grammar import parse
+
+    try:
+        measure = parse(measure) if isinstance(measure, str) else measure
+    except CalipersError:
+        return None, None
+    declared = measure.declaration
+    negative = measure.parameters.get("of", measure).form.traits.can_be_negative
+    if (known := range_of(measure)) is not None:
+        return (None, 1.0) if negative and declared.name == "U" else known
+    negative = negative or declared.name == "Z"
+    built_in = str(declared.function.__module__).startswith("calipers.measures.")
+    return (0.0 if built_in and not negative else None), None
+
+
+def ends_around(ends: Ends, values: Floats) -> Ends:
+    """Return the ends of a range, or two unknown ones if a score lies beyond them by more than rounding."""
+    low, high = ends
+    defined = values[~np.isnan(values)]
+    below = low is not None and (defined < low - ROUNDED).any()
+    above = high is not None and (defined > high + ROUNDED).any()
+    return (None, None) if below or above else ends
 
 
 def mean_intervals(

@@ -35,7 +35,7 @@ from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.text.answer_judgments import AnswerJudgments, Nugget, Statement
 from calipers.text.bounded_scores import Progress
-from calipers.text.registry import PARTS, Context, Scorer, TextDeclaration, TextTask, declare, measure
+from calipers.text.registry import FROM_0_TO_1, PARTS, Context, Scorer, TextDeclaration, TextTask, declare, measure
 from calipers.text.tokens import spaced
 
 VITAL_WEIGHT, OKAY_WEIGHT = 1.0, 0.5
@@ -61,6 +61,7 @@ def squad_normalised(text: str) -> str:
 @measure(
     "EM",
     aliases=("exact_match", "ExactMatch"),
+    range=FROM_0_TO_1,
     formula="EM = 1 if the normalised answer equals a normalised reference, else 0",
     citation=SQUAD,
 )
@@ -78,6 +79,7 @@ def exact_match(candidate: str, references: Sequence[str], source: str | None = 
     "F1",
     parts=PARTS,
     aliases=("token_f1", "TokenF1"),
+    range=FROM_0_TO_1,
     formula="F1 = 2 P R / (P + R), P and R the shares of the answer's and of the reference's words that both have",
     citation=SQUAD,
 )
@@ -251,6 +253,7 @@ declare(
         NUGGET_PARTS,
         chance=None,
         needs="judgments",
+        range=FROM_0_TO_1,
         sentence="Mean support of the nuggets (facts that a good answer states) by an answer.",
         formula="NuggetRecall = sum of support (0, 0.5 or 1) / number of nuggets",
         citation="Pradeep et al., Initial nugget evaluation results for the TREC 2024 RAG track with the "
@@ -279,6 +282,7 @@ for _name, (_sentence, _formula) in _CITATIONS.items():
             CITATION_PARTS,
             chance=None,
             needs="judgments",
+            range=FROM_0_TO_1,
             sentence=_sentence,
             formula=_formula,
             citation="Liu, Zhang & Liang, Evaluating verifiability in generative search engines, Findings of EMNLP "

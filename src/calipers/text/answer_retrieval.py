@@ -16,6 +16,7 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import evaluate
 from calipers.measures.grammar import parse_all
 from calipers.results.scores import Coverage, Reason, Scores
+from calipers.stats.bounded_intervals import ends_of
 from calipers.text.collection import TextCollection
 from calipers.text.measure_names import text_measure, words_of
 
@@ -116,7 +117,8 @@ def scores_and_remarks(
                 values[:, s, d], reasons[:, s, d] = found.values[:, *cell], found.reasons[:, *cell]
     if np.isnan(values).all():
         raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=collection.name)
-    about = {**found.metadata, "lower": sorted(found.lower)}
+    ends = {name: ends_of(measure) for name, measure in zip(found.measures, found.definitions, strict=True)}
+    about = {**found.metadata, "lower": sorted(found.lower), "ends": ends}
     scores = Scores(
         found.measures, collection.systems, collection.ids, values, reasons, coverage=_coverage(found, collection),
         metadata=about, notes=found.notes,
@@ -141,7 +143,7 @@ def _coverage(found: Scores, collection: TextCollection) -> Coverage:
 def side_by_side(one: Scores, other: Scores) -> Scores:
     """Join the measures of two score tables with the same systems and questions. Only one has a coverage."""
     about = {**one.metadata, **other.metadata, "lower": sorted(one.lower | other.lower)}
-    for key in ("exactness", "standard_error"):
+    for key in ("exactness", "standard_error", "ends"):
         about[key] = {**one.metadata.get(key, {}), **other.metadata.get(key, {})}
     return Scores(
         (*one.measures, *other.measures), one.systems, one.queries, np.concatenate([one.values, other.values]),

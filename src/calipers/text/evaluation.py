@@ -16,6 +16,7 @@ from calipers.lists import Floats
 from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.plurals import counted, plural_of, verb
 from calipers.results.scores import Reason, Scores
+from calipers.stats.bounded_intervals import Ends
 from calipers.text.answer_retrieval import scores_and_remarks, side_by_side, split_measures
 from calipers.text.bertscore import Matcher, matcher
 from calipers.text.bertscore_measure import texts_to_encode
@@ -168,6 +169,7 @@ class Evaluation:
             "lower": [name for name, measure in each if measure.lower],
             "exactness": dict.fromkeys(sampled, "sampled"),
             "standard_error": errors,
+            "ends": {name: measure.ends for name, measure in each},
         }
         return self._made(names, values, {key: value for key, value in about.items() if value})
 
@@ -310,6 +312,14 @@ class Evaluation:
         scores = self.scores
         names = tuple(f"-{name}" if name in scores.lower else name for name in scores.measures)
         about = {key: value for key, value in scores.metadata.items() if key != "lower"}
+        ends: dict[str, Ends] = scores.metadata.get("ends", {})
+        about["ends"] = {
+            **ends,
+            **{
+                f"-{name}": (None if high is None else -high, None if low is None else -low)
+                for name, (low, high) in ends.items()
+            },
+        }
         return replace(scores, measures=names, values=scores.values * scores.signs[:, None, None], metadata=about)
 
     def correlate(

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from calipers.errors import CalipersError, UnknownName
+from calipers.stats.bounded_intervals import Ends
 from calipers.text.registry import TextDeclaration, look_up
 from calipers.text.rouge_scores import rouge_name
 
@@ -40,6 +41,14 @@ class TextMeasure:
     def lower(self) -> bool:
         """True if a lower score is better. For normalised measures, higher is always better."""
         return self.declaration.lower and self.normal in ("", "E")
+
+    @property
+    def ends(self) -> Ends:
+        """The lowest and the highest score of any text, each None if it is unknown."""
+        low, high = self.declaration.range
+        if self.normal in ("", "E"):
+            return low, high
+        return None if low is None else -1.0 if self.normal == "V2" else 0.0, 1.0
 
     def named(self, base: str | None = None) -> str:
         """Return the measure's name, with another name for the base if one is given.

@@ -24,6 +24,7 @@ import numpy as np
 from calipers.errors import CalipersError, UnknownName, suggestion
 from calipers.lists import Floats, Ints
 from calipers.measures.own_files import run_python_file
+from calipers.stats.bounded_intervals import Ends
 from calipers.text.rouge_scores import PARTS as PARTS
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from calipers.text.options import TextOptions
 
 ONE = ("",)  # parts of a measure that is one number
+FROM_0_TO_1: Ends = (0.0, 1.0)
 Function = TypeVar("Function", bound=Callable[..., Any])
 Needs = Literal["", "references", "source", "judgments"]
 
@@ -113,6 +115,7 @@ class TextDeclaration:
     aliases: tuple[str, ...] = ()
     pattern: re.Pattern[str] | None = None  # of the names of a family, such as ROUGE-1 ... ROUGE-9
     canonical: Callable[[str], str] | None = None  # returns the canonical spelling of such a name
+    range: Ends = (None, None)  # the lowest and the highest score; None if it is unknown
     function: Callable[..., Any] | None = None  # the decorated function, if the measure is one
     sentence: str = ""  # of its card
     formula: str = ""
@@ -158,6 +161,7 @@ def measure(
     chance: str | None = "words",
     needs: Needs = "",
     aliases: tuple[str, ...] = (),
+    range: Ends = (None, None),
     formula: str = "",
     citation: str = "",
 ) -> Callable[[Function], Function]:
@@ -167,8 +171,9 @@ def measure(
     parts: names of several numbers that it returns for each text, such as ("precision", "recall", "f1"); the last one
     is the default. lower: less is better. share: converts an array of scores on another scale to shares of 1, which are
     normalised. chance: random texts that an expected score comes from (`calipers.text.options.CHANCES`), or None if the
-    measure has no expected score. The card of the measure shows the first paragraph of the docstring, `formula` and
-    `citation`.
+    measure has no expected score. range: the lowest and the highest score that a text can have, None for an end that is
+    unknown; exact verdicts of `check` need it. The card of the measure shows the first paragraph of the docstring,
+    `formula` and `citation`.
 
     >>> from calipers import text
     >>> @text.measure("Brevity")
@@ -190,7 +195,7 @@ def measure(
         sentence = " ".join((getdoc(function) or "").split("\n\n")[0].split())
         declaration = TextDeclaration(
             name, prepare, parts, lower=lower, share=share, chance=chance, needs=needs, aliases=aliases,
-            function=function, sentence=sentence, formula=formula, citation=citation,
+            range=range, function=function, sentence=sentence, formula=formula, citation=citation,
         )  # fmt: skip
         declare(declaration)
         return function

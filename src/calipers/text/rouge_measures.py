@@ -13,7 +13,7 @@ from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
 from calipers.text.random_summaries import RandomSummaries
 from calipers.text.random_texts import needed_source, random_text_lengths
-from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
+from calipers.text.registry import FROM_0_TO_1, PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
 from calipers.text.tokens import sentences, tokenizer_of
 
@@ -106,6 +106,7 @@ declare(
         PARTS,
         pattern=NAME,
         canonical=rouge_name,
+        range=FROM_0_TO_1,
         sentence="Share of n-grams (or of the longest common subsequence of words) that a text and a reference share.",
         formula="F1 of P = matches / n-grams of the text and R = matches / n-grams of the reference",
         citation="Lin, ROUGE: a package for automatic evaluation of summaries, 2004.",

@@ -37,7 +37,7 @@ from calipers.text.bounded_scores import Progress
 from calipers.text.collection import TextCollection
 from calipers.text.measure_names import text_measures
 from calipers.text.options import TextOptions
-from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
+from calipers.text.registry import FROM_0_TO_1, Context, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.tokens import script_without_spaces
 
 WHAT = "BLEU, chrF and TER"
@@ -157,6 +157,7 @@ declare(
     TextDeclaration(
         "BLEU",
         _prepare,
+        range=FROM_0_TO_1,
         sentence="Precision of runs of 1 to 4 words, times a penalty for short texts (by sacrebleu).",
         formula="BLEU = min(1, exp(1 - reference length / length)) * (p1 * p2 * p3 * p4)^(1/4)",
         citation="Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Post, A "
@@ -167,6 +168,7 @@ declare(
     TextDeclaration(
         "chrF",
         _prepare,
+        range=FROM_0_TO_1,
         sentence="F2 of runs of 1 to 6 characters (by sacrebleu).",
         formula="chrF = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters",
         citation="Popović, chrF: character n-gram F-score for automatic MT evaluation, WMT 2015.",
@@ -176,6 +178,7 @@ declare(
     TextDeclaration(
         "chrF++",
         _prepare,
+        range=FROM_0_TO_1,
         sentence="F2 of runs of 1 to 6 characters and of 1 and 2 words (by sacrebleu).",
         formula="chrF++ = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters and of 1 and 2 words",
         citation="Popović, chrF++: words helping character n-grams, WMT 2017.",
@@ -186,6 +189,7 @@ declare(
         "TER",
         _prepare,
         lower=True,
+        range=(0.0, None),
         share=unedited_share,
         sentence="Edits per word of the reference, where moving a block of words is one edit (by sacrebleu).",
         formula="TER = (insertions + deletions + substitutions + moves) / words of the reference",
