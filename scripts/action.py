@@ -19,7 +19,7 @@ ONCE = ("junit", "history")  # options that write files, and must not be given t
 START = """\
 # Written by scripts/action.py from the options of `calipers check`.
 name: Calipers check
-description: Check that a new ranking is not worse than the old one, or not below a floor, as a gate for pull requests
+description: Check that a new ranking does not drop against the old one, or reaches a floor, as a gate for pull requests
 branding:
   icon: check-circle
   color: blue
@@ -38,8 +38,11 @@ inputs:
 """
 OUTPUTS = """
 outputs:
+  observed:
+    description: The observed fact, as dropped, below the floor or ok
+    value: ${{ steps.check.outputs.observed }}
   verdict:
-    description: worse, below the floor, undecided, not worse or not below the floor
+    description: What that shows, as worse, below the floor, undecided, not worse or not below the floor
     value: ${{ steps.check.outputs.verdict }}
   json:
     description: The file with all figures
@@ -85,9 +88,11 @@ SCRIPT = """\
         python -m calipers check "${question[@]}" --format markdown -o "$found.md" -- "$JUDGMENTS" "$NEW" \\
           2>/dev/null || true
         cat "$found.md" >> "$GITHUB_STEP_SUMMARY"
-        read_verdict='import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8"))["verdict"])'
-        verdict=$(python -c "$read_verdict" "$found.json")
-        { echo "verdict=$verdict"; echo "json=$found.json"; echo "markdown=$found.md"; } >> "$GITHUB_OUTPUT"
+        read_fact='import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8"))[sys.argv[2]])'
+        observed=$(python -c "$read_fact" "$found.json" observed)
+        verdict=$(python -c "$read_fact" "$found.json" verdict)
+        { echo "observed=$observed"; echo "verdict=$verdict"; } >> "$GITHUB_OUTPUT"
+        { echo "json=$found.json"; echo "markdown=$found.md"; } >> "$GITHUB_OUTPUT"
         exit "$code"
 """
 

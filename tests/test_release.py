@@ -182,25 +182,26 @@ def on_path(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("new", "old", "code", "verdict"), [("bad.run", "good.run", 1, "worse"), ("good.run", "bad.run", 0, "not worse")]
+    ("new", "old", "code", "facts"),
+    [("bad.run", "good.run", 1, ("dropped", "worse")), ("good.run", "bad.run", 0, ("ok", "not worse"))],
 )
 def test_the_action_says_what_the_command_says(
-    new: str, old: str, code: int, verdict: str, runs: Path, on_path: dict[str, str], require: Require
+    new: str, old: str, code: int, facts: tuple[str, str], runs: Path, on_path: dict[str, str], require: Require
 ) -> None:
     require.tool("bash")
     require.module("yaml")
     given = {
         "judgments": "qrels.txt", "run": new, "baseline": old, "max-drop": "0.01", "package": "", "junit": "c.xml",
-        "measure": "nDCG@10 RR", "min-mean": "RR=0.05", "fail-on": "missing,ties", "history": "h.jsonl",
+        "measure": "nDCG@10 RR", "min": "RR=5%", "fail-on": "missing,ties", "history": "h.jsonl",
         "max-query-drop": "nDCG@10=1", "condensed": "true", "strict": "false",
     }  # fmt: skip
     ran = run_action(ROOT / "action.yml", given, runs, on_path)
-    assert (ran.code, ran.outputs.get("verdict")) == (code, verdict), ran.said
+    assert (ran.code, ran.outputs.get("observed"), ran.outputs.get("verdict")) == (code, *facts), ran.said
     assert ("::error" in ran.said) == bool(code)
     assert "| nDCG@10 |" in ran.summary
     assert "<testsuite" in (runs / "c.xml").read_text(encoding="utf-8")
     assert len((runs / "h.jsonl").read_text(encoding="utf-8").splitlines()) == 1
-    assert "floor of the mean" in (runs / "c.xml").read_text(encoding="utf-8")
+    assert "RR, floor" in (runs / "c.xml").read_text(encoding="utf-8")
 
 
 def test_the_action_takes_every_option_of_check(require: Require) -> None:

@@ -37,8 +37,10 @@ if TYPE_CHECKING:
     from calipers.auditing.matching_conventions import MatchingConventions
     from calipers.auditing.tool_audit import Audit
     from calipers.changes.difference import Difference
-    from calipers.changes.gate import Check, FailOn, OtherJudgments
+    from calipers.changes.gate import Check
+    from calipers.changes.gate_data import FailOn, OtherJudgments
     from calipers.changes.gate_limits import LimitsLike
+    from calipers.changes.verdicts import FailIf
     from calipers.evaluation.inspection import Inspection
     from calipers.judging.grade_scales import Map
     from calipers.judging.judge_study import JudgeStudy
@@ -188,16 +190,15 @@ class Experiment(Evaluation):
         max_drop: LimitsLike | None = None,
         max_query_drop: LimitsLike | None = None,
         min: LimitsLike | None = None,
-        min_mean: LimitsLike | None = None,
+        fail_if: FailIf = "drop",
         query_groups: QueryGroups | None = None,
         fail_on: Collection[FailOn] = (),
         alpha: float = 0.05,
-        power: float = 0.8,
         worst: int = 5,
         other_judgments: OtherJudgments = "error",
         warn: bool = True,
     ) -> Check:
-        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.changes.check`.
+        """Check that a system does not drop against a baseline, or reaches a floor. See `calipers.changes.check`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
@@ -208,7 +209,7 @@ class Experiment(Evaluation):
 
         return check(
             self, new, baseline=baseline, max_drop=max_drop, max_query_drop=max_query_drop, min=min,
-            min_mean=min_mean, query_groups=query_groups, fail_on=fail_on, alpha=alpha, power=power, worst=worst,
+            fail_if=fail_if, query_groups=query_groups, fail_on=fail_on, alpha=alpha, worst=worst,
             other_judgments=other_judgments, warn=warn,
         )  # fmt: skip
 

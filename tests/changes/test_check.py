@@ -1,4 +1,4 @@
-"""The gate: its limits against SciPy's t, its error rates by simulation, and what jobs read of it."""
+"""The gate: what it shows, with exact error rates; what fails a job; and what jobs read of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shlex
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -19,6 +20,8 @@ from calipers.changes import check as gate
 from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
+from calipers.planning.closed_form_power import power_one_sided, smallest_n
+from calipers.stats.limits import lower_limit, queries_needed, upper_limit
 from conftest import ROOT
 
 SIMULATED = simulate(
@@ -39,77 +42,269 @@ def one(old: Any, new: Any, max_drop: Any, **more: Any) -> Decision:
     return decision
 
 
-# -- the rule ----------------------------------------------------------------------------------------
+# -- what is shown -----------------------------------------------------------------------------------
 
 
-def test_limits_are_those_of_the_t_distribution() -> None:
+def measured(old: Any, new: Any, max_drop: Any, name: str = "AP", **more: Any) -> Decision:
+    """Return the decision about one measure with a known range."""
+    both = cal.as_scores(np.stack([old, new]), ["old", "new"], measure=name)
+    return gate(both, "new", baseline="old", max_drop=max_drop, **more).decisions[0]
+
+
+def test_ten_of_ten_do_not_show_a_floor_of_nine_tenths() -> None:
+    """The limit of Clopper and Pearson is alpha^(1/n), not 1, although the scores have no spread."""
+    given = cal.as_scores([[1.0] * 10], ["new"], measure="Success@1")
+    found = gate(given, "new", min="Success@1=0.9")
+    (floor,) = found.floors
+    assert floor.low == pytest.approx(0.05 ** (1 / 10), rel=1e-12)
+    assert (found.failed, floor.observed, floor.verdict, floor.approximate) == (False, "ok", "undecided", False)
+    enough = math.ceil(math.log(0.05) / math.log(0.9))
+    assert floor.needed == enough == 29
+    for n, verdict in ((enough - 1, "undecided"), (enough, "not below the floor")):
+        assert gate(cal.as_scores([[1.0] * n], ["new"], measure="Success@1"), "new", min=0.9).verdict == verdict
+
+
+@pytest.mark.parametrize(("n", "by_student"), [(10, 0.82), (30, 0.55), (50, 0.36), (100, 0.13)])
+def test_not_worse_is_wrong_with_a_probability_of_at_most_alpha(n: int, by_student: float) -> None:
+    """Each query loses 1 with probability 0.02, a drop of 0.02. All samples, with exact probabilities."""
+    from scipy.special import stdtrit
+
+    loses, drop, alpha = Fraction(1, 50), 0.01, 0.05
+    wrong = students = Fraction(0)
+    for lost in range(n + 1):
+        probability = math.comb(n, lost) * loses**lost * (1 - loses) ** (n - lost)
+        if probability < Fraction(1, 10**9):  # all together below one in ten million
+            continue
+        new = np.repeat([0.0, 1.0], [lost, n - lost])
+        found = measured(np.ones(n), new, drop, alpha=alpha)
+        wrong += probability if found.verdict == "not worse" else 0
+        error = np.std(new, ddof=1) / math.sqrt(n)
+        students += probability if new.mean() - 1 - stdtrit(n - 1, 1 - alpha) * error > -drop else 0
+    assert wrong <= alpha
+    assert float(students) == pytest.approx(by_student, abs=0.005)  # what the rule before this one said
+
+
+def test_worse_by_the_exact_limit_is_wrong_with_a_probability_of_at_most_alpha() -> None:
+    """Each query loses 1 with probability 0.02, which is exactly the drop that is allowed."""
+    n, loses, alpha = 60, Fraction(1, 50), 0.05
+    wrong = Fraction(0)
+    for lost in range(n + 1):
+        found = measured(np.ones(n), np.repeat([0.0, 1.0], [lost, n - lost]), float(loses), alpha=alpha)
+        if found.verdict == "worse" and not found.approximate:
+            wrong += math.comb(n, lost) * loses**lost * (1 - loses) ** (n - lost)
+    assert 0 < wrong <= alpha
+
+
+def test_limits_are_the_exact_ones_of_the_differences() -> None:
+    draw = np.random.default_rng(7)
+    for n, alpha in ((1, 0.05), (2, 0.05), (7, 0.1), (50, 0.01)):
+        old, new = draw.random((2, n))
+        for name, largest in (("AP", 1.0), ("V2(AP)", 2.0)):
+            found = measured(old, new, 0.01, name, alpha=alpha)
+            assert found.low == pytest.approx(lower_limit(new - old, -largest, alpha), rel=1e-9)
+            assert found.high == pytest.approx(upper_limit(new - old, largest, alpha), rel=1e-9)
+            assert (found.old, found.new, found.queries) == (pytest.approx(old.mean()), pytest.approx(new.mean()), n)
+
+
+def test_without_a_known_range_limits_are_students_and_marked() -> None:
     from scipy.stats import sem, t
 
-    draw = np.random.default_rng(7)
-    for n, alpha in ((2, 0.05), (7, 0.1), (50, 0.01)):
-        old, new = draw.random((2, n))
-        found = one(old, new, 0.01, alpha=alpha)
-        away = t.ppf(1 - alpha, n - 1) * sem(new - old)
-        assert found.low == pytest.approx((new - old).mean() - away, rel=1e-12)
-        assert found.high == pytest.approx((new - old).mean() + away, rel=1e-12)
-        assert (found.old, found.new, found.queries) == (pytest.approx(old.mean()), pytest.approx(new.mean()), n)
+    old, new = np.random.default_rng(7).random((2, 20))
+    new = old + 0.05 * (new - new.mean())
+    found = one(old, new, 0.01)
+    away = t.ppf(0.95, 19) * sem(new - old)
+    assert (found.low, found.high) == pytest.approx(((new - old).mean() - away, (new - old).mean() + away), rel=1e-12)
+    assert (found.verdict, found.approximate, found.limits) == ("not worse", True, "approximate")
+    assert ", approximately" in str(found)
+    unmoved = one(old, old, 0.01)
+    assert (unmoved.verdict, unmoved.needed) == ("undecided", None)  # equal values have no spread to judge by
+    assert math.isnan(unmoved.low)
+    lost = one(old, old - 0.125, 0.01)
+    assert (lost.exceeded, lost.verdict, math.isnan(lost.high)) == (True, "undecided", True)
 
 
-def test_the_verdict_is_where_the_limits_lie() -> None:
-    spread = np.array([0.01, -0.01] * 10)
-    old = np.full(20, 0.5)
-    assert one(old, old - 0.1 + spread, 0.05).verdict == "worse"
-    assert one(old, old - 0.01 + spread, 0.05).verdict == "not worse"
-    assert one(old, old - 0.05 + spread, 0.05).verdict == "undecided"
-    assert one(old, old + spread, 0.0).verdict == "undecided"
-    assert one(old, old + 0.1 + spread, 0.0).verdict == "not worse"
-    found = checked([old, old], [old + 0.1 + spread, old - 0.1 + spread], 0.05)
-    assert ([each.verdict for each in found.decisions], found.verdict) == (["not worse", "worse"], "worse")
-    found = checked([old, old], [old + 0.1 + spread, old - 0.05 + spread], 0.05)
-    assert found.verdict == "undecided"
-    assert not found.failed
-    assert checked([old, old], [old + 0.1 + spread, old - 0.05 + spread], 0.05, fail_on=["undecided"]).failed
+def test_scores_beyond_the_range_of_their_name_have_no_known_range() -> None:
+    old = np.linspace(20, 60, 20)
+    found = measured(old, old + np.tile([0.5, 1.0], 10), 2)  # percentages
+    assert (found.verdict, found.limits) == ("not worse", "approximate")
 
 
-def test_equal_differences_are_a_point_which_always_decides() -> None:
-    old = np.array([0.1, 0.3, 0.5, 0.7])
-    for new, max_drop, verdict in (
-        (old, 0.0, "not worse"), (old, 0.01, "not worse"), (old - 0.01, 0.01, "not worse"), (old - 0.02, 0.01, "worse"),
-        (old - 0.01, 0.0, "worse"), (old + 0.2, 0.0, "not worse"),
-    ):  # fmt: skip
-        found = one(old, new, max_drop)
-        assert (found.verdict, found.needed) == (verdict, None)
-        assert found.low == found.high == found.difference == pytest.approx(float((new - old)[0]))
+def test_a_lower_end_of_the_range_is_enough_for_a_floor() -> None:
+    values = np.arange(20.0)
+    (found,) = gate(cal.as_scores([values], ["new"], measure="DCG@10"), "new", min=5).floors
+    assert found.low == pytest.approx(lower_limit(values, 0.0, 0.05), rel=1e-9)
+    assert (found.verdict, found.limits) == ("not below the floor", "exact")
+    assert gate(cal.as_scores([values], ["new"], measure="likes"), "new", min=5).floors[0].limits == "approximate"
 
 
-def test_wrong_verdicts_are_as_rare_as_alpha_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the border itself, where they are most frequent: exactly alpha of each, for differences that are normal."""
-    monkeypatch.setattr("calipers.changes.gate.smallest_n", lambda *given: None)  # slow, and not asked about
-    draw = np.random.default_rng(11)
-    samples, alpha = 600, 0.2
-    new = 0.5 + draw.normal(-0.02, 0.1, (samples, 15))
-    verdicts = [each.verdict for each in checked(np.full_like(new, 0.5), new, 0.02, alpha=alpha).decisions]
-    three_errors = 3 * math.sqrt(alpha * (1 - alpha) / samples)
-    for verdict in ("worse", "not worse"):
-        assert abs(verdicts.count(verdict) / samples - alpha) < three_errors
+def test_worse_may_rest_on_students_limit_and_the_sign_flip_test() -> None:
+    old = np.full(20, 0.6)
+    new = old - 0.1 + np.tile([0.05, -0.05], 10)
+    found = measured(old, new, 0.02)
+    assert (found.verdict, found.approximate, found.exceeded) == ("worse", True, True)
+    assert upper_limit(new - old, 1.0, 0.05) > 0  # the exact limit does not see it
+    assert found.high < -0.02
+    assert measured(old, new, 0.02, query_groups={"1": "g"}).verdict == "worse"
+    rare = old.copy()
+    rare[:2] = 0.0  # two losses of 20: the p of the sign-flip test is 1/4
+    found = measured(old, rare, 0.0)
+    assert (found.verdict, found.exceeded) == ("undecided", True)
+    assert "could be chance" in str(found)
+    sure = measured(np.ones(40), np.zeros(40), 0.02)
+    assert (sure.verdict, sure.approximate) == ("worse", False)
 
 
-def test_the_queries_that_are_needed_decide_with_the_power_that_is_asked_for() -> None:
+def test_a_share_of_the_baseline_is_tested_without_taking_its_mean_as_exact() -> None:
+    """new - (1 - p) old against 0, between -(1 - p) and 1; the limits are shown as those of the difference."""
+    draw = np.random.default_rng(3)
+    old = draw.random(80)
+    new = np.clip(old + draw.normal(0, 0.02, 80), 0, 1)
+    found = measured(old, new, "20%")
+    assert found.max_drop == pytest.approx(0.2 * old.mean())
+    assert found.low + found.max_drop == pytest.approx(lower_limit(new - 0.8 * old, -0.8, 0.05), rel=1e-9)
+    assert found.high + found.max_drop == pytest.approx(upper_limit(new - 0.8 * old, 1.0, 0.05), rel=1e-9)
+    assert (found.verdict == "not worse") == (found.low > -found.max_drop)
+    assert measured(old, 0.7 * old, "20%").exceeded
+    assert not measured(old, 0.8 * old, "20%").exceeded  # exactly what is allowed, but for rounding
+    with pytest.raises(CalipersError, match="share of the baseline's mean, which is negative"):
+        measured(-old, -old, "20%", "V2(AP)")
+
+
+def test_an_unchanged_measure_is_described_and_decides_nothing_by_itself() -> None:
+    old = np.random.default_rng(2).random(25)
+    found = measured(old, old, 0.02)
+    assert (found.verdict, found.exceeded, found.needed) == ("undecided", False, 149)
+    assert "the scores are the same on all 25 queries; up to 11% of other queries could change (0.95 limit)" in str(
+        found
+    )
+    assert found.low == pytest.approx(-1 + 0.05 ** (1 / 25), rel=1e-9)
+    more = measured(np.tile(old, 6), np.tile(old, 6), 0.02)
+    assert (more.queries, more.verdict) == (150, "not worse")
+
+
+def test_it_is_said_whether_the_rankings_are_unchanged_as_far_as_the_measure_reads() -> None:
+    qrels = {f"q{i}": {"a": 1, "b": 0, "c": 0} for i in range(4)}
+    runs = {
+        "old": {q: ["a", "b", "c"] for q in qrels}, "same": {q: ["a", "b", "c"] for q in qrels},
+        "deep": {q: ["a", "b", "d"] for q in qrels}, "other": {q: ["a", "c", "b"] for q in qrels},
+    }  # fmt: skip
+    exp = cal.Experiment(qrels, runs, "P@2 AP", warn=False)
+    for new, two, every in (("same", True, True), ("deep", True, False), ("other", False, False)):
+        found = exp.check(new, baseline="old", max_drop=0.1, warn=False).decisions
+        assert [each.same_rankings for each in found] == [two, every]
+    assert "the rankings are the same on all 4 queries" in exp.check("same", baseline="old", max_drop=0.1).text()
+    stored = cal.evaluate(qrels, {"old": runs["old"]}, "P@2 AP")
+    assert exp.check("other", baseline=stored, max_drop=0.1).decisions[0].same_rankings is None
+    assert "but not all rankings are" in str(exp.check("other", baseline="old", max_drop=0.1).decisions[0])
+
+
+def test_rare_losses_are_named_where_only_students_limit_excludes_a_drop() -> None:
+    old = np.full(50, 0.5)
+    new = old.copy()
+    new[:2] += [0.01, -0.03]
+    found = measured(old, new, 0.02)
+    assert (found.verdict, found.no_sign, found.better, found.losses) == ("undecided", True, 1, 1)
+    assert "1 better, 1 worse of 50 queries" in str(found)
+    assert "no sign of a drop, but too few to exclude rare losses" in str(found)
+    assert found.needed is not None
+    assert 149 <= found.needed < 200
+
+
+def test_the_queries_that_are_needed_are_those_of_the_formula() -> None:
     old = np.full(12, 0.5)
     new = old + np.array([0.08, -0.08, 0.03, -0.01, 0.0, 0.05, -0.06, 0.02, -0.02, 0.04, 0.01, -0.03])
-    found = one(old, new, 0.01, power=0.9)
-    assert found.verdict == "undecided"
-    assert found.needed is not None
-    sd = float(np.std(new - old, ddof=1))
-    from scipy.stats import nct, t
+    found = measured(old, new, 0.01)
+    assert found.needed == queries_needed(new - old, -0.01, -1.0, 0.05, 0.8)
+    assert f"about {found.needed} queries would tell" in str(found)
+    worse = measured(old, new - 0.03, 0.01)
+    effect = abs((new - 0.03 - old).mean() + 0.01) / np.std(new - old, ddof=1)
+    assert (worse.exceeded, worse.verdict) == (True, "undecided")
+    assert worse.needed == smallest_n(effect, 0.8, 0.05, power_one_sided)
+    level = measured(old, old + np.tile([0.125, -0.125], 6), 0.0)  # the difference is the limit itself
+    assert (level.needed, level.verdict) == (None, "undecided")
+    assert "no number of queries would tell" in str(level)
 
-    def power(n: int) -> float:
-        effect = abs(found.difference + 0.01) / sd
-        return float(nct.sf(t.ppf(0.95, n - 1), n - 1, effect * math.sqrt(n)))
 
-    assert power(found.needed - 1) < 0.9 <= power(found.needed)
-    assert f"about {found.needed} queries would decide it, and there are 12" in str(found)
-    assert one(old, old + np.tile([0.125, -0.125], 6), 0.0).needed is None  # the difference is the margin itself
+# -- what fails --------------------------------------------------------------------------------------
+
+
+def test_an_observed_drop_fails_and_the_rule_can_ask_for_more() -> None:
+    """Three systems: a drop that is shown, one that could be chance, and none; and the three rules."""
+    random = np.random.default_rng(4)
+    old = np.full(100, 0.6)
+    noise = random.normal(0, 0.1, 100)
+    noise -= noise.mean()
+    cases = {"worse": old - 0.2 + noise, "chance": old - 0.03 + 3 * noise, "better": old + 0.2 + noise}
+    failed = {
+        rule: [measured(old, np.clip(new, 0, 1), 0.02).fails(rule) for new in cases.values()]
+        for rule in ("drop", "worse", "undecided")
+    }
+    assert failed == {"drop": [True, True, False], "worse": [True, False, False], "undecided": [True, True, False]}
+    found = {name: measured(old, np.clip(new, 0, 1), 0.02) for name, new in cases.items()}
+    assert {name: (each.observed, each.verdict) for name, each in found.items()} == {
+        "worse": ("dropped", "worse"), "chance": ("dropped", "undecided"), "better": ("ok", "not worse"),
+    }  # fmt: skip
+    assert re.search(
+        r"dropped by 0\.04\d\d, .* more than the 0\.02 allowed; shown beyond these 100 queries: no \(could be chance; "
+        r".* about \d+ queries would tell\)",
+        str(found["chance"]),
+    )
+
+
+def test_a_drop_of_exactly_what_is_allowed_passes() -> None:
+    old = np.array([0.1, 0.3, 0.5, 0.7])
+    for new, max_drop, exceeded in (
+        (old, 0.0, False), (old - 0.01, 0.01, False), (old - 0.02, 0.01, True), (old - 0.01, 0.0, True),
+        (old + 0.2, 0.0, False),
+    ):  # fmt: skip
+        found = checked(old, new, max_drop)
+        assert (found.failed, found.observed) == (exceeded, "dropped" if exceeded else "ok")
+
+
+def test_a_floor_is_about_the_observed_mean_and_the_rule_can_ask_for_more() -> None:
+    scores = np.random.default_rng(3).random(100)
+    given = cal.as_scores([scores], ["new"], measure="AP")
+    low, high, mean = lower_limit(scores, 0, 0.05), upper_limit(scores, 1, 0.05), scores.mean()
+    for floor, facts in (
+        (low - 1e-6, ("ok", "not below the floor", False, False, False)),
+        (low + 1e-6, ("ok", "undecided", False, False, True)),
+        (mean + 1e-6, ("below the floor", "undecided", True, False, True)),
+        (high + 1e-6, ("below the floor", "below the floor", True, True, True)),
+    ):
+        found = gate(given, "new", min={"AP": floor})
+        rules = (gate(given, "new", min=floor, fail_if=rule).failed for rule in ("drop", "worse", "undecided"))
+        assert (found.observed, found.verdict, *rules) == facts
+    assert gate(given, "new", min="60%").floors[0].floor == 0.6
+
+
+def test_undecided_is_refused_where_no_result_could_show_it(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = np.full(50, 0.5)
+    for max_drop, can in (
+        (0.01, "at least 299 queries can"), ("5%", "at least 59 queries can"), (0, "no number of queries can"),
+    ):  # fmt: skip
+        with pytest.raises(CalipersError, match=can):
+            measured(old, old, max_drop, fail_if="undecided")
+    assert measured(np.tile(old, 6), np.tile(old, 6), 0.01, fail_if="undecided").verdict == "not worse"
+    perfect = cal.as_scores([[1.0] * 10], ["new"], measure="Success@1")
+    with pytest.raises(CalipersError, match=r"even the best scores do not show .* at least 29 queries can"):
+        gate(perfect, "new", min=0.9, fail_if="undecided")
+    groups = {str(q + 1): "few" for q in range(20)}
+    with pytest.raises(CalipersError, match=r"on 20 queries, even unchanged rankings .* AP of few"):
+        measured(old, old, 0.1, fail_if="undecided", query_groups=groups)
+    exp = cal.Experiment("qrels.txt", {"old": "old.run", "new": "new.run"}, "AP")
+    monkeypatch.setattr(cal.Experiment, "scores", property(lambda _: pytest.fail("scored")))
+    with pytest.raises(CalipersError, match="on 40 queries"):
+        exp.check("new", baseline="old", max_drop=0.01, fail_if="undecided")
+
+
+def test_the_worst_case_over_measures_is_the_verdict() -> None:
+    old = np.full(100, 0.6)
+    both = cal.as_scores(
+        np.stack([[old, old], [old + 0.2, old - 0.5]], axis=1), ["old", "new"], measure=["AP", "nDCG@10"]
+    )
+    found = gate(both, "new", baseline="old", max_drop=0.01)
+    assert ([each.verdict for each in found.decisions], found.verdict) == (["not worse", "worse"], "worse")
+    assert (found.observed, found.failed) == ("dropped", True)
 
 
 def test_the_worst_queries_are_the_largest_losses() -> None:
@@ -139,18 +334,29 @@ def test_queries_of_one_side_are_left_out_and_said() -> None:
         ({"max_drop": math.nan}, "max_drop 'nan' is not a number of at least 0"),
         ({"max_drop": "AP=x"}, "max_drop 'x' is not a number of at least 0 or a percentage"),
         ({"max_drop": "RR=0.1"}, "unknown measure of max_drop 'RR'; there are AP"),
-        ({"min": "2%"}, "min '2%' is not a number of at least 0$"),
+        ({"min": "x"}, "min 'x' is not a number or a percentage"),
+        ({"min": math.inf}, "min 'inf' is not a number"),
+        ({"max_query_drop": "2%"}, "max_query_drop '2%' is not a number of at least 0$"),
+        ({"max_drop": 2}, "max_drop '2': no drop of AP is larger than 1; was \"2%\" meant"),
+        ({"max_drop": "150%"}, "max_drop '150%': no drop of AP is larger than 100%$"),
+        ({"max_query_drop": 1.5}, "max_query_drop '1.5': no drop of AP is larger than 1$"),
+        ({"min": 60}, "min '60': no score of AP is above 1; was \"60%\" meant"),
+        ({"min": -0.5}, "min '-0.5': no score of AP is below 0$"),
+        ({"fail_if": "tie"}, "unknown fail_if 'tie'"),
         ({"max_drop": None}, "there is nothing to check"),
         ({"baseline": None}, "compare the new system with a baseline"),
         ({"baseline": "p"}, "unknown system 'p'"),
-        ({"fail_on": ["tie"]}, "fail_on 'tie' is unknown; expected undecided, "),
+        ({"fail_on": ["tie"]}, "fail_on 'tie' is unknown; expected unmatched, missing, ties, unjudged"),
         ({"fail_on": "ties"}, "fail_on 'ties' is a text"),
         ({"fail_on": ["ties"]}, "fail_on 'ties' is about runs"),
         ({"alpha": 0.5}, "alpha 0.5 is not between 0 and 0.5"),
-        ({"power": 0.01}, "power 0.01 is not between alpha and 1"),
+        ({"fail_on": ["undecided"]}, "fail_on 'undecided' is now fail_if 'undecided'"),
         ({"baseline": cal.as_scores([[0.1, 0.2]], ["o"], measure="RR")}, "unknown measure of the baseline 'AP'; "),
         ({"baseline": cal.as_scores([[0.1, 0.2]], ["o"], ["x", "y"], "AP")}, "n and o have no query in common"),
-        ({"baseline": cal.as_scores([[0.1, math.nan]], ["o"], measure="AP")}, "fewer than two queries"),
+        (
+            {"baseline": cal.as_scores([[math.nan, math.nan]], ["o"], measure="AP")},
+            "no query has a score of both systems under AP",
+        ),
         (
             {"baseline": cal.as_scores([[0.1, 0.2]] * 2, ["o", "p"], measure="AP")},
             "the baseline has scores of 2 systems",
@@ -166,35 +372,20 @@ def test_what_cannot_be_checked(change: dict[str, Any], message: str) -> None:
 def test_limits_by_measure_and_as_a_percentage() -> None:
     old = np.array([0.4, 0.6, 0.5, 0.5])
     found = checked([old, old], [old - 0.02, old - 0.02], "m0=0.01 m1=5%")
-    assert [(each.verdict, each.max_drop) for each in found.decisions] == [
-        ("worse", 0.01), ("not worse", pytest.approx(0.05 * 0.5)),
+    assert [(each.observed, each.max_drop) for each in found.decisions] == [
+        ("dropped", 0.01), ("ok", pytest.approx(0.05 * 0.5)),
     ]  # fmt: skip
     assert checked(old, old - 0.02, {"m0": "5%"}).decisions[0].max_drop == pytest.approx(0.025)
     assert [each.measure for each in checked([old, old], [old, old], {"m1": 0.1}).decisions] == ["m1"]
     assert [each.max_drop for each in checked([old, old], [old, old], "0.1 m1=0.2").decisions] == [0.1, 0.2]
 
 
-def test_a_floor_is_tested_on_the_lower_limit_and_a_floor_of_the_mean_on_the_mean() -> None:
-    from scipy.stats import sem, t
-
-    scores = np.random.default_rng(3).random(30)
-    low = scores.mean() - t.ppf(0.9, 29) * sem(scores)
-    given = cal.as_scores([scores], ["new"], measure="AP")
-    for floor, verdict in ((low - 1e-6, "not below the floor"), (low + 1e-6, "below the floor")):
-        found = gate(given, "new", min=floor, alpha=0.1)
-        (each,) = found.floors
-        assert (each.low, each.mean) == (pytest.approx(low, rel=1e-12), pytest.approx(scores.mean()))
-        assert (found.verdict, found.failed) == (verdict, verdict == "below the floor")
-        assert not gate(given, "new", min_mean=floor, alpha=0.1).failed
-    assert gate(given, "new", min_mean={"AP": scores.mean() + 1e-6}).failed
-    assert not gate(cal.as_scores([[0.5] * 3], ["new"]), "new", min=0.5).failed  # all scores are equal: a point
-
-
 def test_no_query_may_lose_more_than_its_limit() -> None:
     old = np.full(20, 0.8)
     new = old + np.array([0.1] * 18 + [-0.3, -0.6])
     found = checked(old, new, 0.05, max_query_drop=0.3)
-    assert (found.decisions[0].verdict, found.verdict, found.failed) == ("not worse", "worse", True)
+    assert (found.decisions[0].observed, found.observed, found.failed) == ("ok", "dropped", True)
+    assert checked(old, new, 0.05, max_query_drop=0.3, fail_if="worse").failed
     assert [(measure, loss.query) for measure, _, loss in found.query_drops] == [("m0", "20")]  # 0.3 itself is allowed
     assert "1 query loses more than is allowed per query: 20 -0.6000" in found.summary
     assert found.table("query_drops")["query"] == ["20"]
@@ -207,21 +398,18 @@ def test_groups_are_checked_with_corrected_limits() -> None:
     old = draw.random(40)
     new = old + draw.normal(0, 0.02, 40) - np.repeat([0.0, 0.2], 20)
     groups = {str(q + 1): "good" if q < 20 else "bad" for q in range(40)} | {"1": ["good", "alone"]}
-    found = checked(old, new, 0.15, query_groups=groups, min_mean=0.01)
+    found = checked(old, new, 0.15, query_groups=groups, min=0.01)
     parts = {each.group: each for each in found.decisions}
-    assert {name: each.verdict for name, each in parts.items()} == {
-        "": "not worse",
-        "good": "not worse",
-        "bad": "worse",
-    }
+    assert {name: (each.observed, each.verdict) for name, each in parts.items()} == {
+        "": ("ok", "not worse"), "good": ("ok", "not worse"), "bad": ("dropped", "worse"), "alone": ("ok", "undecided"),
+    }  # fmt: skip
     assert found.failed
-    assert [each.alpha for each in found.decisions] == [0.05, 0.025, 0.025]
-    alone = one(old[20:], new[20:], 0.15, alpha=0.025)
+    assert [each.alpha for each in found.decisions] == [0.05, 0.05 / 3, 0.05 / 3, 0.05 / 3]
+    alone = one(old[20:], new[20:], 0.15, alpha=0.05 / 3)
     assert (parts["bad"].low, parts["bad"].high) == (alone.low, alone.high)
-    assert [each.group for each in found.floors] == ["", "good", "bad"]
-    assert found.table()["group"] == ["(all)", "good", "bad"]
-    assert "1 group of fewer than two queries; left out" in found.notes
-    assert "new is worse than old by more than 0.15 (m0 of bad)" in found.summary
+    assert [each.group for each in found.floors] == ["", "good", "alone", "bad"]
+    assert found.table()["group"] == ["(all)", "good", "alone", "bad"]
+    assert "new drops by more than is allowed against old: m0 of bad by 0.2" in found.summary
 
 
 def test_fail_on_chooses_what_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -242,12 +430,14 @@ def test_fail_on_chooses_what_is_an_error(tmp_path: Path, capfd: pytest.CaptureF
     for name, run in runs.items():
         cal.write_run(run, tmp_path / f"{name}.run", name=name)
     cal.write_qrels(qrels, tmp_path / "qrels")
-    given = ["check", str(tmp_path / "qrels"), str(tmp_path / "tied.run"), "-m", "RR", "--min-mean", "0.1"]
+    given = ["check", str(tmp_path / "qrels"), str(tmp_path / "tied.run"), "-m", "RR", "--min", "0.1"]
     assert commands.run(given) == 0
     assert commands.run([*given, "--fail-on", "missing,ties"]) == 1
     assert commands.run([*given, "--fail-on", "missing", "--fail-on", "unmatched"]) == 0
     assert commands.run([*given, "--fail-on", "tie"]) == 2
-    assert "'tie' is not one of undecided, unmatched, missing, ties, unjudged" in capfd.readouterr().err
+    assert "'tie' is not one of unmatched, missing, ties, unjudged" in capfd.readouterr().err
+    assert commands.run([*given, "--fail-on", "undecided"]) == 2
+    assert "'undecided' is a choice of --fail-if" in capfd.readouterr().err
 
 
 def test_measures_that_are_better_the_smaller_are_refused() -> None:
@@ -274,26 +464,40 @@ def test_exit_codes_and_the_sentence(files: Path, capfd: pytest.CaptureFixture[s
     measured = ("-m", "nDCG@10 RR", "--max-drop", "0.01")
     assert check("new.run", "--baseline", "old.run", *measured) == 1
     out, _ = capfd.readouterr()
-    assert out.startswith("new is worse than old by more than 0.01 (nDCG@10")
+    assert out.startswith("Failed: new drops by more than is allowed against old: nDCG@10 by 0.")
+    assert "\n- nDCG@10 dropped by 0." in out
+    assert "more than the 0.01 allowed; shown beyond these 40 queries: yes, worse by more than 0.01" in out
     assert "queries with the largest loss" in out
     assert check("best.run", "--baseline", "old.run", *measured) == 0
-    assert capfd.readouterr().out.startswith("best is not worse than old by more than 0.01 (nDCG@10, RR).\n")
+    assert capfd.readouterr().out.startswith(
+        "Passed: best does not drop by more than is allowed against old (nDCG@10, RR)"
+    )
     assert check("same.run", "--baseline", "old.run", *measured) == 0
-    assert capfd.readouterr().out.startswith("Undecided whether same is worse than old by more than 0.01")
-    assert check("same.run", "--baseline", "old.run", *measured, "--fail-on", "undecided") == 1
+    assert "Beyond these queries: undecided (nDCG@10, RR; about" in capfd.readouterr().out
     assert check("same.run", "--baseline", "same.run", *measured) == 0
+    for drop, rule, code in (
+        ("0.01", "undecided", 2),
+        ("0.08", "undecided", 1),
+        ("0.2", "undecided", 0),
+        ("0", "worse", 0),
+    ):
+        assert check("same.run", "--baseline", "old.run", "-m", "AP", "--max-drop", drop, "--fail-if", rule) == code
+    err = capfd.readouterr().err
+    assert "at least 299 queries can. Allow more, or choose 'drop' or 'worse' (option --fail-if)" in err
 
 
 def test_the_command_takes_floors_and_limits_without_a_baseline(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert check("best.run", "-m", "nDCG@10 RR", "--min", "nDCG@10=0.1", "--min-mean", "RR=0.1") == 0
-    assert capfd.readouterr().out.startswith("best is not below the floor (nDCG@10: lower limit ")
-    assert check("best.run", "-m", "nDCG@10", "--min", "1.5") == 1
+    assert check("best.run", "-m", "nDCG@10 RR", "--min", "nDCG@10=0.1", "--min", "RR=10%") == 0
+    assert capfd.readouterr().out.startswith("Passed: best is not below the floor (nDCG@10: mean ")
+    assert check("old.run", "-m", "AP", "--min", "99%") == 1
+    assert check("best.run", "-m", "nDCG@10", "--min", "1.5") == 2
+    assert 'no score of nDCG@10 is above 1; was "1.5%" meant? (option --min)' in capfd.readouterr().err
     assert check("new.run", "--baseline", "old.run", "-m", "RR AP", "--max-drop", "RR=99%", "--max-drop", "AP=1") == 0
     assert check("new.run", "--baseline", "old.run", "-m", "RR", "--max-query-drop", "0.1", "--junit", "c.xml") == 1
-    assert '<failure type="worse"' in (files / "c.xml").read_text()
+    assert '<failure type="dropped"' in (files / "c.xml").read_text()
     capfd.readouterr()
     assert check("best.run", "-m", "RR") == 2
-    assert "give --max-drop, --max-query-drop, --min or --min-mean" in capfd.readouterr().err
+    assert "give --max-drop, --max-query-drop or --min" in capfd.readouterr().err
     assert check("best.run", "-m", "RR", "--max-drop", "0.1") == 2
     assert "give --baseline" in capfd.readouterr().err
 
@@ -315,7 +519,9 @@ def test_stored_scores_are_a_baseline(form: str, files: Path, capfd: pytest.Capt
         each.pop("problems")  # those of a run that was read
     assert made[0] | {"notes": []} == made[1] | {"notes": []}
     assert [each["measure"] for each in made[0]["tables"]["measures"]] == ["nDCG@10", "RR"]
-    assert (made[0]["verdict"], made[0]["failed"]) == ("worse", True)
+    facts = {name: made[0][name] for name in ("failed", "observed", "verdict", "fail_if")}
+    assert facts == {"failed": True, "observed": "dropped", "verdict": "worse", "fail_if": "drop"}
+    assert {(each["observed"], each["verdict"]) for each in made[0]["tables"]["measures"]} == {("dropped", "worse")}
     assert len(made[0]["tables"]["worst"]) == 10
 
 
@@ -324,7 +530,7 @@ def test_a_baseline_of_several_systems_is_chosen_by_name(files: Path, capfd: pyt
     assert check("new.run", "--baseline", "s.json", "-m", "AP", "--max-drop", "0.01") == 2
     assert "s.json: holds 2 systems: choose one, as --baseline old=s.json" in capfd.readouterr().err
     assert check("new.run", "--baseline", "same=s.json", "-m", "AP", "--max-drop", "0.01") == 1
-    assert "new is worse than same" in capfd.readouterr().out
+    assert "new drops by more than is allowed against same" in capfd.readouterr().out
     commands.run(["evaluate", "qrels.txt", "old.run", "-m", "AP", "--format", "json", "-o", "means.json"])
     assert check("new.run", "--baseline", "means.json", "-m", "AP", "--max-drop", "0.01") == 2
     assert "means.json: holds means, which cannot be compared query by query" in capfd.readouterr().err
@@ -361,7 +567,7 @@ def test_other_conventions_and_lost_queries_are_said(files: Path, capfd: pytest.
 
 
 def test_junit_and_annotations(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """What a job reads: failures where it is worse, skipped or failed where undecided; ids cannot break out of it."""
+    """What a job reads: failures, drops that could be chance, and both facts; ids cannot break out of it."""
     worse = 'a\r\n::error::,%&<"\x01\udcff\uffff'
     qrels = {f"{worse}{i}": {"x": 1} for i in range(3)}
     runs = {"old": {q: {"x": 1.0} for q in qrels}, "new": {q: {"y": 2.0, "x": 1.0} for q in qrels}}
@@ -375,24 +581,18 @@ def test_junit_and_annotations(files: Path, capfd: pytest.CaptureFixture[str]) -
     assert len(failure.text.splitlines()) == 3
     (line,) = found.annotations()
     assert "\n" not in line
-    assert line.startswith("::error title=new against old%3A worse::worse: RR -0.5000, from 1.0000 to 0.5000")
+    assert line.startswith("::error title=new against old%3A dropped; shown%3A undecided::RR dropped by 0.5000, from ")
+    assert "more than the 0.1 allowed; shown beyond these 3 queries: no (could be chance; " in line
     assert "%25&<" in line
-    arguments = ("same.run", "--baseline", "old.run", "-m", "AP", "--max-drop", "0.01", "--junit", "c.xml")
-    for more, counts, kind in (
-        ((), ("0", "1"), "warning"),
-        (
-            (
-                "--fail-on",
-                "undecided",
-            ),
-            ("1", "0"),
-            "error",
-        ),
-    ):
+    arguments = ("same.run", "--baseline", "old.run", "-m", "AP", "--max-drop", "0", "--junit", "c.xml")
+    for more, counts, kind in ((("--fail-if", "worse"), ("0", "1"), "warning"), ((), ("1", "0"), "error")):
         check(*arguments, "--annotate", *more)
         out = capfd.readouterr().out
         suite = ElementTree.parse(files / "c.xml").getroot()
         assert (suite.attrib["failures"], suite.attrib["skipped"]) == counts
+        (said,) = suite.iter("system-out")
+        assert "AP dropped by" in str(said.text)
+        assert "shown beyond these 40 queries: no (could be chance; " in str(said.text)
         assert sum(line.startswith(f"::{kind} title=") for line in out.splitlines()) == 1
     assert check(*arguments, "--annotate", "--format", "json") == 2
     assert "--annotate prints to the screen" in capfd.readouterr().err
@@ -402,12 +602,15 @@ def test_markdown_and_csv(files: Path, capfd: pytest.CaptureFixture[str]) -> Non
     arguments = ("new.run", "--baseline", "old.run", "-m", "AP", "--max-drop", "0.01", "--format")
     check(*arguments, "markdown")
     assert capfd.readouterr().out.startswith(
-        "**new is worse than old by more than 0.01 (AP).**\n\nMean differences:\n\n| measure | verdict |"
+        "**Failed: new drops by more than is allowed against old: AP by 0.4180 (0.01 allowed). Beyond these queries: "
+        "worse (AP).**\n\n- AP dropped by 0.4180, from "
     )
     check(*arguments, "csv")
     out, err = capfd.readouterr()
-    assert out.startswith("measure,verdict,old,new,difference,low,high,max_drop,queries,needed\nAP,worse,")
-    assert "calipers: new is worse than old by more than 0.01 (AP)" in err
+    assert out.startswith(
+        "measure,observed,verdict,limits,old,new,difference,max_drop,low,high,queries,needed\nAP,dropped,worse,exact,"
+    )
+    assert "calipers: Failed: new drops by more than is allowed against old: AP by 0.4180" in err
 
 
 def test_the_workflow_of_the_manual_works(
@@ -437,6 +640,6 @@ def test_the_workflow_of_the_manual_works(
     assert [call[0] for call in called] == ["check", "diff"]
     assert [commands.run(call) for call in called] == [1, 0]
     out = capfd.readouterr().out
-    assert "\n::error title=new against old%3A worse::" in out
+    assert "\n::error title=new against old%3A dropped; shown%3A worse::" in out
     assert "**new** against **old**" in out
     assert (files / "check.xml").exists()

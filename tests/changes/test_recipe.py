@@ -47,7 +47,8 @@ def test_the_recipe_works_as_written(
     assert [call[0] for call in called] == ["inspect", "evaluate", "check", "diff", "diff", "pool", "evaluate"]
     for call in called[:-1]:
         assert commands.run(call) == (1 if call[0] == "check" else 0), (call, capfd.readouterr().err)
-    assert Path("check.md").read_text(encoding="utf-8").startswith("**new is worse than old by more than 0.02")
+    comment = Path("check.md").read_text(encoding="utf-8")
+    assert comment.startswith("**Failed: new drops by more than is allowed against old: nDCG@10 by")
     assert "<failure" in Path("check.xml").read_text(encoding="utf-8")
     assert "<details>" in Path("changes.md").read_text(encoding="utf-8")
     rows = [*csv.DictReader(Path("to-rate.csv").read_text(encoding="utf-8").splitlines())]

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError, CheckFailed
+from calipers.stats.limits import lower_limit, upper_limit
 from calipers.text import (
     AnswerJudgments,
     Citation,
@@ -224,6 +225,26 @@ def test_a_check_of_texts_can_fail_on_problems_of_retrieved_documents(tmp_path: 
     assert run(*arguments).exit_code == 0
     for kind, code in (("unmatched", 1), ("missing", 1), ("unjudged", 1), ("ties", 0)):
         assert run(*arguments, "--fail-on", kind).exit_code == code
+
+
+def test_a_check_of_texts_is_exact_where_the_range_of_the_measure_is_known() -> None:
+    """Exact for shares of 1 and what is derived from them; approximate where an end of the range is unknown."""
+    rows = [
+        {"id": f"q{i}", "system": system, "answer": f"in {'Ulm' * (i < hits)}", "references": ["Ulm"],
+         "retrieved": [f"d{i}"], "relevant": {f"d{i}": 1}, "source": "Ulm is a city"}
+        for system, hits in (("old", 20), ("new", 15)) for i in range(30)
+    ]  # fmt: skip
+    found = Evaluation(as_collection(rows), "EM F1 V2(F1) ContextRecall TER").check(
+        "new", baseline="old", max_drop=0.1, min="EM=0 -TER=-2", warn=False
+    )
+    drops = {each.measure: each for each in found.decisions}
+    assert [name for name, each in drops.items() if each.approximate] == ["-TER"]
+    assert drops["F1"].low == pytest.approx(lower_limit([0.0] * 25 + [-2 / 3] * 5, -1.0, 0.05), rel=1e-9)
+    assert drops["V2(F1)"].low < drops["F1"].low
+    assert drops["ContextRecall"].low == pytest.approx(-1 + 0.05 ** (1 / 30), rel=1e-9)
+    match, ter = found.floors
+    assert (match.verdict, ter.verdict) == ("not below the floor", "undecided")  # no score is below 0
+    assert ter.high == pytest.approx(upper_limit([-1.0] * 30, 0.0, 0.05), rel=1e-9)
 
 
 def test_all_metadata_of_the_parts_are_kept() -> None:

@@ -4,7 +4,8 @@ from calipers.lazy_names import lazy_names
 
 _HOMES = {
     "difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "diff", "diff_of_scores"),
-    "gate": ("Check", "Decision", "Floor", "Loss", "check"),
+    "gate": ("Check", "check"),
+    "verdicts": ("Decision", "Floor", "Loss"),
     "history": ("History", "HistoryEntry", "HistoryPoint", "append_history", "read_history"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]

@@ -13,6 +13,8 @@ from calipers.collection.runs import Run
 from calipers.fusion.candidates import RankedRun, read_first
 from calipers.native.ids import decode
 
+LONGEST = 2**40  # more documents than a list can have
+
 
 @dataclass
 class ShownRankings:
@@ -35,6 +37,20 @@ def first_documents(judgments: Judgments, runs: Sequence[Run], top: int) -> list
                 _from_judged(found, judgments, number, run, top)
     graded = _grades(judgments) if judgments.names is not None else None
     return [each.done(None if graded is None else graded[q]) for q, each in enumerate(found)]
+
+
+def same_rankings(queries: Sequence[str], runs: Sequence[Run], top: int | None) -> bool | None:
+    """Return True if all runs have the same documents on the same ranks, down to a rank or to the end, and tied alike.
+
+    None if a run has scores without ids of documents.
+    """
+    found = [_Collected(len(runs)) for _ in queries]
+    place = {query: q for q, query in enumerate(queries)}
+    for number, ranked in enumerate(read_first(runs, LONGEST if top is None else top)):
+        if ranked is None:
+            return None
+        _from_ranked(found, place, number, ranked)
+    return all(ranked == each.lists[0] for each in found for ranked in each.lists[1:])
 
 
 class _Collected:

@@ -15,7 +15,6 @@ from calipers.cli.option_groups import LibraryChoice, declared, grouped_command,
 from calipers.cli.options import (
     FILE,
     OUTPUT,
-    SHARE,
     WholeNumber,
     alpha_option,
     how_to_read,
@@ -101,18 +100,17 @@ class GateLimits:
     max_drop: tuple[str, ...]
     max_query_drop: tuple[str, ...]
     min: tuple[str, ...]
-    min_mean: tuple[str, ...]
+    fail_if: str
     query_groups: str | None
     fail_on: tuple[str, ...]
     alpha: float
-    power: float
     worst: int
 
     def keywords(self, baseline: object) -> dict[str, Any]:
         """Return keywords of `check`. Refuse a check of nothing, and a drop without a baseline."""
-        limits = {name: getattr(self, name) for name in ("max_drop", "max_query_drop", "min", "min_mean")}
+        limits = {name: getattr(self, name) for name in ("max_drop", "max_query_drop", "min")}
         if not any(limits.values()):
-            raise CalipersError("there is nothing to check: give --max-drop, --max-query-drop, --min or --min-mean")
+            raise CalipersError("there is nothing to check: give --max-drop, --max-query-drop or --min")
         if (self.max_drop or self.max_query_drop) and baseline is None:
             raise CalipersError("--max-drop and --max-query-drop compare the new system with another: give --baseline")
         given = {name: " ".join(texts) or None for name, texts in limits.items()}
@@ -140,9 +138,11 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
     name = "kinds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from calipers.changes.gate import FAIL_ON
+        from calipers.changes.gate_data import FAIL_ON
 
         for kind in words(value):
+            if kind == "undecided":
+                self.fail("'undecided' is a choice of --fail-if", param, ctx)
             if kind not in FAIL_ON:
                 self.fail(f"'{kind}' is not one of {', '.join(FAIL_ON)}", param, ctx)
         return str(value)
@@ -157,17 +157,18 @@ verdict_options = declared(
                           'measure, as "nDCG@10=0.02"; may be repeated.'),
         click.option("--max-query-drop", metavar="D|MEASURE=D", multiple=True,
                      help="Drop of any single query that is allowed, for all measures or per measure."),
-        click.option("--min", metavar="F|MEASURE=F", multiple=True,
-                     help='Floor for the lower confidence limit of the new mean, as "nDCG@10=0.6"; may be repeated.'),
-        click.option("--min-mean", metavar="F|MEASURE=F", multiple=True,
-                     help="Floor for the new mean itself; may be repeated."),
+        click.option("--min", metavar="F|P%|MEASURE=F", multiple=True,
+                     help='Floor for the new mean, as "nDCG@10=0.6"; 60% is 0.6 of a measure with scores from 0 to 1; '
+                          'may be repeated.'),
+        click.option("--fail-if", type=LibraryChoice("calipers.changes.verdicts:FAIL_IF"), default="drop",
+                     show_default=True,
+                     help="Exit with 1 if a mean breaks its limit on these queries (drop), only if that is shown to go "
+                          "beyond them (worse), or unless the contrary is shown (undecided)."),
         query_groups_option,
         click.option("--fail-on", metavar="KINDS", multiple=True, type=Kinds(),
-                     help="Exit with 1 for these as well, separated by commas: undecided (verdicts), unmatched "
-                          "(queries without judgments), missing (queries), ties, unjudged (documents in the top 10)."),
+                     help="Exit with 1 for these as well, separated by commas: unmatched (queries without judgments), "
+                          "missing (queries), ties, unjudged (documents in the top 10)."),
         alpha_option,
-        click.option("--power", type=SHARE, default=0.8, show_default=True,
-                     help="Power of the number of queries that would decide an undecided measure."),
         click.option("--worst", type=WholeNumber(0), default=5, show_default=True, metavar="N",
                      help="Queries with the largest loss that are named for each measure."),
     ),
@@ -190,7 +191,7 @@ verdict_options = declared(
               help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE if "
                    "the file has several systems).")  # fmt: skip
 @verdict_options
-@click.option("--other-judgments", type=LibraryChoice("calipers.changes.gate:OTHER_JUDGMENTS"), default="error",
+@click.option("--other-judgments", type=LibraryChoice("calipers.changes.gate_data:OTHER_JUDGMENTS"), default="error",
               show_default=True,
               help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
 @history_option
@@ -205,18 +206,19 @@ def command(
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """Check that a new system is not worse than the old one, or not below a floor: a gate for jobs.
+    """Check that a new system does not drop by more than is allowed, or reaches a floor: a gate for jobs.
 
-    The new system is worse (exit 1) if the upper one-sided 1 - alpha limit of the mean difference new - old is below
-    the allowed drop D. It is not worse (exit 0) if the lower limit is above it. Otherwise it is undecided: exit 0,
-    with the number of queries that would decide it. One measure that is worse is enough, and so is one floor that is
-    not reached.
+    The check fails (exit 1) if the mean drops by more than --max-drop or is below --min on these queries: one measure
+    is enough. It also says what that shows beyond these queries: worse, not worse, or undecided, with the number of
+    queries that would tell. A verdict other than undecided is wrong with a chance of at most alpha, unless it is
+    marked as approximate.
 
     \b
     calipers check qrels.txt new.run --baseline old.run -m "nDCG@10 RR" --max-drop 0.01
     calipers check qrels.txt new.run --baseline old.run -m "nDCG@10 RR" --max-drop 2% --max-query-drop 0.9
-    calipers check qrels.txt new.run -m "nDCG@10 RR" --min "nDCG@10=0.1" --min-mean "RR=0.2"
+    calipers check qrels.txt new.run -m "nDCG@10 RR" --min "nDCG@10=0.1 RR=20%"
     calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.1 --query-groups queries.csv:intent
+    calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.01 --fail-if worse
     calipers check qrels.txt new.run --baseline bm25=scores.csv -m "AP" --max-drop 0.01 --format json
     calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.01 --junit check.xml --annotate
     """

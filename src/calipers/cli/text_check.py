@@ -23,10 +23,10 @@ from calipers.cli.text_options import TextRequest, details_of_measures, text_req
 def command(
     request: TextRequest, new: str, baseline: str | None, limits: GateLimits, reports: Reports, output: Output
 ) -> None:
-    """Check that the texts of a new system are not worse than those of the old one, or not below a floor.
+    """Check that the texts of a new system do not drop against those of the old one, or reach a floor.
 
-    NEW and OLD are systems of DATA. The verdict is that of `calipers check`: worse (exit 1), not worse or undecided.
-    Errors such as TER are negated, so that more is better.
+    NEW and OLD are systems of DATA. Facts, verdicts and exit codes are those of `calipers check`. Errors
+    such as TER are negated, so that more is better.
 
     \b
     calipers text check data.jsonl s0 --baseline s1 -m "ROUGE-1 ROUGE-2" --max-drop 0.2
