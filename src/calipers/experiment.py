@@ -81,6 +81,7 @@ class Experiment(Evaluation):
         *,
         like: str | Convention | None = None,
         ties: TieRule | None = None,
+        relevant: float | None = None,
         depth: int | None = None,
         condensed: bool = False,
         empty: Policy | None = None,
@@ -96,8 +97,8 @@ class Experiment(Evaluation):
         warn: bool = True,
     ) -> None:
         scoring: dict[str, Any] = {
-            "like": like, "ties": ties, "depth": depth, "condensed": condensed, "empty": empty, "missing": missing,
-            "degenerate": degenerate, "precision": precision,
+            "like": like, "ties": ties, "relevant": relevant, "depth": depth, "condensed": condensed, "empty": empty,
+            "missing": missing, "degenerate": degenerate, "precision": precision,
         }  # fmt: skip
         reading: dict[str, Any] = {
             "columns": columns, "costs": costs, "document_groups": document_groups, "unmatched": unmatched,

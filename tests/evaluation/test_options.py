@@ -67,6 +67,7 @@ def test_the_command_line_has_the_defaults_of_evaluate() -> None:
     ("given", "message"),
     [
         ({"ties": "random"}, "unknown tie rule 'random'"),
+        ({"relevant": "4"}, "relevant '4' is not a number"),
         ({"depth": 0}, "depth 0 is not a whole number from 1 to"),
         ({"empty": "drop"}, "empty 'drop' is not a number, skip or error"),
         ({"missing": float("nan")}, "missing 'nan' is not a number, skip or error"),
@@ -80,9 +81,9 @@ def test_options_are_checked_when_they_are_made(given: dict[str, Any], message: 
         ScoringOptions(**given)
 
 
-@pytest.mark.parametrize("like", [None, "trec_eval", "letor4", "yahoo"])
+@pytest.mark.parametrize("like", [None, "trec_eval", "letor4", "yahoo", "mlflow"])
 def test_options_that_are_made_again_or_pickled_are_the_same(like: str | None) -> None:
-    options = ScoringOptions(like=like, depth=3, condensed=True)
+    options = ScoringOptions(like=like, relevant=4, depth=3, condensed=True)
     assert options.changed() == options
     assert pickle.loads(pickle.dumps(options)) == options
 

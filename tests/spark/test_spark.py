@@ -153,6 +153,7 @@ def test_warnings_are_those_of_the_local_engine(frames, simulated):
         {"ties": "best", "empty": 1.0, "missing": 0.5, "degenerate": "skip"},
         {"like": "trec_eval-9"},
         {"like": "mslr", "columns": {"order": "place"}},
+        {"relevant": 2},
     ],
     ids=str,
 )

@@ -42,7 +42,7 @@ def _reported(audit: Audit, name: str) -> str:
     [(_, measure)] = parse_all([name], reference.defaults)
     gain = measure.parameters.get("gain")
     with_gain = f", with the {gain} gain" if isinstance(gain, str) else ""
-    if reference == PLAIN:
+    if reference == PLAIN.with_(rel=reference.rel):
         return f"calipers evaluate prints it{with_gain}"
     return f"{reference.name} has it (like={reference.name!r}){with_gain}"
 

@@ -17,7 +17,7 @@ from calipers.auditing.terms import (
     remark_on_terms,
 )
 from calipers.checks import check_type
-from calipers.conventions import PLAIN, TOOLS, Convention, convention
+from calipers.conventions import PLAIN, TOOLS, Convention
 from calipers.errors import CalipersError, UnknownName, place_of, suggestion, warn_user
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Lists
@@ -98,12 +98,14 @@ def explain(
     warn_user(notes, evaluation.warn)
     system = rescorer.systems[0] if run is None else run
     place = place_of("system", system, rescorer.systems), place_of("query", query, rescorer.queries)
-    base = convention(reference)
+    base = rescorer.convention(reference)
     named = [like] if isinstance(like, str | Convention) else like
     terms, scores = {}, {}
     shown: dict[Convention, None] = {}
     for name in evaluation.measures:
-        wanted = _most_different(rescorer, name, base, place) if named is None else list(map(convention, named))
+        wanted = (
+            _most_different(rescorer, name, base, place) if named is None else list(map(rescorer.convention, named))
+        )
         able = [each for each in wanted if rescorer.refusal(name, each) is None]
         notes += [
             f"no figure for {each.name} ({name}): {rescorer.refusal(name, each)}" for each in wanted if each not in able
@@ -118,7 +120,7 @@ def explain(
 
 def _most_different(rescorer: Rescorer, name: str, base: Convention, place: tuple[int, int]) -> list[Convention]:
     """Return the tool whose score of one list differs most from the score under the reference."""
-    tools = [convention(tool) for tool in TOOLS if tool != base.name]
+    tools = [rescorer.convention(tool) for tool in TOOLS if tool != base.name]
     able = [tool for tool in tools if rescorer.refusal(name, tool) is None]
     expected = float(rescorer.scores(name, base).values[0][place])
 

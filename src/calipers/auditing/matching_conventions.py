@@ -247,10 +247,10 @@ def matching_conventions(evaluation: Evaluation, *, number: str | float, run: st
 
 def _figures(rescorer: Rescorer, name: str, number: str, among: tuple[int, ...]) -> MeasureFigures:
     """Return the figures of one measure under all combinations of known choices."""
-    causes = [cause for cause in SWITCHES if any(_differ(rescorer, name, cause, each) for each in KNOWN)]
+    causes = [cause for cause in SWITCHES if any(_differ(rescorer, name, cause, each) for each in _known(rescorer))]
     followed: dict[Setting, list[str]] = {}
     unavailable = {}
-    for tool in KNOWN:
+    for tool in _known(rescorer):
         if reason := rescorer.refusal(name, tool):
             unavailable[tool.name] = reason
         else:
@@ -267,6 +267,11 @@ def _figures(rescorer: Rescorer, name: str, number: str, among: tuple[int, ...])
         causes=tuple(causes),
         unavailable=unavailable,
     )
+
+
+def _known(rescorer: Rescorer) -> list[Convention]:
+    """Return all known conventions, with the smallest relevant grade of the request."""
+    return [rescorer.convention(each) for each in KNOWN]
 
 
 Block = tuple[tuple[str, ...], ...]  # the choices of each switch; all of their combinations are meant
@@ -312,7 +317,9 @@ def _differ(rescorer: Rescorer, name: str, cause: str, other: Convention) -> boo
     if cause == "lists shorter than k":
         return cutoff is not None and bool((length < cutoff).any())
     if cause == "no relevant document":
-        return any(bool((rescorer.judgments.pool.relevant(rel) == 0).any()) for rel in {each.rel for each in KNOWN})
+        return any(
+            bool((rescorer.judgments.pool.relevant(rel) == 0).any()) for rel in {each.rel for each in _known(rescorer)}
+        )
     return True
 
 
@@ -322,7 +329,7 @@ def _grid(rescorer: Rescorer, name: str, causes: Sequence[str]) -> dict[Setting,
     for cause in causes:
         fields = SWITCHES[cause]
         choices: list[tuple[Any, ...]] = []
-        for each in KNOWN:
+        for each in _known(rescorer):
             values = tuple(_choice(each, field) for field in fields)
             if values not in choices:
                 choices.append(values)

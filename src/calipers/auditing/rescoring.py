@@ -16,7 +16,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import MatchedQueries, no_query_in_common, uncut, unmatched_notes
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
-from calipers.conventions import PLAIN, Convention
+from calipers.conventions import PLAIN, Convention, convention
 from calipers.conventions.profile import Policy
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
@@ -43,6 +43,7 @@ class Rescorer:
     measures: Mapping[str, Measure] = field(default_factory=dict)  # objects that no name stands for
     depth: int | None = None
     degenerate: checks.Policy | None = None
+    relevant: float | None = None  # the smallest relevant grade for all conventions; None: that of each convention
     jobs: int | None = None
     progress: Callable[[int], None] | None = None
     _read: dict[tuple[Precision, bool], list[Retrieved]] = field(default_factory=dict)
@@ -65,13 +66,17 @@ class Rescorer:
             raise CalipersError("conventions of other tools cannot be compared with costs or groups of documents")
         return Rescorer(
             evaluation.judgments, evaluation.runs, evaluation.measures, evaluation.options.depth,
-            evaluation.options.degenerate, evaluation.jobs, evaluation.progress,
+            evaluation.options.degenerate, evaluation.options.relevant, evaluation.jobs, evaluation.progress,
         )  # fmt: skip
 
     def __post_init__(self) -> None:
         first = self.retrieved(PLAIN)
         if all(not len(run.query) for run in first):
             raise no_query_in_common(self.judgments, (run.unjudged for run in first))
+
+    def convention(self, like: str | Convention | None) -> Convention:
+        """Return a convention with the smallest relevant grade of the request."""
+        return convention(like).with_relevant(self.relevant)
 
     def notes(self, evaluation: Evaluation) -> list[str]:
         """Return notes about how files were read, and about runs that have hardly any judged document.

@@ -89,10 +89,11 @@ def audit(
     if number is not None:
         return matching_conventions(evaluation, number=number, run=run)
     names = list(evaluation.measures)
-    base = own_convention(evaluation.options) if reference is None else convention(reference)
-    others = [each for each in map(convention, like) if each.name != base.name]
+    relevant = evaluation.options.relevant
+    base = own_convention(evaluation.options) if reference is None else convention(reference).with_relevant(relevant)
+    others = [each.with_relevant(relevant) for each in map(convention, like) if each.name != base.name]
     if PLAIN.name not in (base.name, *(each.name for each in others)):
-        others.insert(0, PLAIN)  # the default of `evaluate` is always one of the columns
+        others.insert(0, PLAIN.with_relevant(relevant))  # the default of `evaluate` is always one of the columns
     if len({each.name for each in others}) != len(others):
         raise CalipersError("a tool is named twice")
     rescorer = Rescorer.of(evaluation)
@@ -161,7 +162,7 @@ def _facts(rescorer: Rescorer, names: Sequence[str]) -> dict[str, int]:
     cutoffs = [cutoff for name in names if (cutoff := rescorer.measure(name, PLAIN).cutoff) is not None]
     facts = {
         "queries": len(rescorer.queries),
-        "queries without a relevant document": int((pool.relevant(1) == 0).sum()),
+        "queries without a relevant document": int((pool.relevant(rescorer.convention(PLAIN).rel) == 0).sum()),
         "lists": int(length.size),
         "lists with tied scores": int(rescorer.tied(PLAIN).sum()),
         "lists that a run lacks": int((length == 0).sum()),

@@ -18,6 +18,7 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
+    relevant_option,
     warn,
 )
 from calipers.cli.output import Output, several_outputs
@@ -77,6 +78,15 @@ class Instead:
     run: str | None
 
 
+@dataclass(frozen=True)
+class AuditedLists:
+    """Options for reading and scoring lists: keywords of `Experiment`."""
+
+    relevant: float | None
+    depth: int | None
+    jobs: int | None
+
+
 @grouped_command("audit")
 @inputs()
 @option_group("tools", Tools)
@@ -98,9 +108,8 @@ class Instead:
 @click.option("--show", type=click.Choice(KINDS), multiple=True,
               help="Print only this table. May be repeated [default: all but parts].")  # fmt: skip
 @plot_option("the figures of each tool, and the causes of their differences")
-@depth_option
+@option_group("lists", AuditedLists, relevant_option, depth_option, jobs_option)
 @alpha_option
-@jobs_option
 @several_outputs
 def command(
     inputs: Inputs,
@@ -108,8 +117,7 @@ def command(
     instead: Instead,
     show: tuple[str, ...],
     plot: str | None,
-    depth: int | None,
-    jobs: int | None,
+    lists: AuditedLists,
     output: Output,
 ) -> None:
     """Compare the figures of other tools for the same rankings, and show why they differ.
@@ -127,7 +135,7 @@ def command(
     if plot is not None and (instead.query is not None or instead.number is not None):
         raise CalipersError("--plot draws the causes: leave out --explain and --number")
     with progress(len(asked.runs()), "runs") as advance:
-        experiment = asked.experiment(depth=depth, jobs=jobs, unmatched="warn", progress=advance)
+        experiment = asked.experiment(unmatched="warn", progress=advance, **vars(lists))
         if instead.query is not None:
             explanation = explain(
                 experiment, instead.query, run=instead.run, like=tools.tools or None, reference=tools.reference

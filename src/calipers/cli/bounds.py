@@ -17,6 +17,7 @@ from calipers.cli.options import (
     note,
     plot_option,
     population_option,
+    relevant_option,
 )
 from calipers.cli.output import Output, output
 
@@ -39,6 +40,7 @@ class ScoringRules:
     """Rules of scoring: keywords of `Experiment`."""
 
     like: Any
+    relevant: float | None
     costs: str | None
     document_groups: str | None
 
@@ -49,6 +51,7 @@ class ScoringRules:
 @option_group("rules", ScoringRules)
 @population_option
 @like_option
+@relevant_option
 @click.option(
     "--sd", type=LibraryChoice("calipers.choices:DeviationOfRandom"), default="exact", show_default=True,
     help="Draw random rankings if the standard deviation has no closed form.",

@@ -14,6 +14,7 @@ from calipers.cli.options import (
     encoding_option,
     max_unpacked_option,
     query_ids_option,
+    rename_option,
     rollup_options,
 )
 from calipers.errors import CalipersError
@@ -29,6 +30,7 @@ from calipers.errors import CalipersError
 @click.option("--name", help="Name of the run. By default, the name in IN.")
 @columns_option
 @combine_option
+@rename_option
 @rollup_options
 @query_ids_option
 @encoding_option

@@ -35,7 +35,7 @@ class Engine:
 
 
 # Options for reading files that only the local engine has.
-LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rollup", "rollup_by", "query_ids")
+LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rename_grades", "rollup", "rollup_by", "query_ids")
 
 engine_options = option_group(
     "engine", Engine,
@@ -60,7 +60,8 @@ def evaluate_on_spark(
         what = "--plot" if shown.plot else "--baseline" if shown.baseline else "--test"
         raise CalipersError(f"{what} does not work with --engine spark, because it needs all scores in one place")
     if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
-        raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} does not work with --engine spark")
+        option = "combine" if other[0] == "combine_grades" else other[0].replace("_", "-")
+        raise CalipersError(f"--{option} does not work with --engine spark")
     for option, file in (("costs", lists.costs), ("document-groups", lists.document_groups)):
         if file is not None:
             raise CalipersError(f"--{option} does not work with --engine spark", file=file)
@@ -87,7 +88,7 @@ def evaluate_on_spark(
     ).persist()
     try:
         summary = spark.summarise(scores, warn=False)
-        _check(summary, known, wanted, inputs.columns)
+        _check(summary, known, inputs.columns)
         warn([*_dropped(observed), *summary.notes], lists.strict)
         _note_undefined(summary, scores)
         table = (
@@ -135,9 +136,10 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
     return read_probabilities(path)
 
 
-def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
+def _check(summary: Summary, judgments: Any, columns: Any) -> None:
     """Refuse what the local engine refuses after scoring."""
     from calipers.evaluation.scoring import refuse_flat
+    from calipers.measures.grammar import parse
     from calipers.results.scores import Reason
     from calipers.spark.evaluation import largest_pool
     from calipers.spark.statistics import NO_COMMON_QUERY
@@ -146,7 +148,7 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: An
         raise CalipersError(NO_COMMON_QUERY)
     for name, flat in summary.of_measure[Reason.DEGENERATE].items():
         if 2 * flat > summary.queries:
-            refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, columns))
+            refuse_flat(name, parse(name), flat, summary.queries, largest_pool(judgments, columns))
 
 
 def _dropped(observed: dict[str, Any]) -> list[str]:

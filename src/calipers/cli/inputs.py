@@ -41,6 +41,7 @@ class Reading:
     judgments_columns: Mapping[str, str] | None = None
     systems_columns: Mapping[str, str] | None = None
     combine_grades: str | None = None
+    rename_grades: Mapping[float, float] | None = None
     rollup: str | None = None
     rollup_by: str | None = None
     query_ids: str | None = None
@@ -65,6 +66,7 @@ class Reading:
                 format=self.judgments_format(measures),
                 columns=_columns_of_one_side(self.columns, self.judgments_columns),
                 combine=self.combine_grades,
+                grades=self.rename_grades,
                 encoding=self.encoding,
                 max_unpacked=self.max_unpacked,
             )

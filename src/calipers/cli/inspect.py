@@ -9,6 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import grouped_command
+from calipers.cli.options import relevant_option
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.printing import note
 from calipers.errors import ConflictingGrades
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 @grouped_command("inspect")
 @inputs(measures=False)
+@relevant_option
 @several_outputs
-def command(inputs: Inputs, output: Output) -> None:
+def command(inputs: Inputs, relevant: float | None, output: Output) -> None:
     """Check judgments and runs before any score is computed.
 
     Prints ids that do not match, duplicates, grades, ties, odd characters, and queries without results. Exits with 1
@@ -30,7 +32,7 @@ def command(inputs: Inputs, output: Output) -> None:
     calipers inspect qrels.txt runs/*
     calipers inspect qrels.txt run.txt --format json
     """
-    result = _experiment(inputs).inspect()
+    result = _experiment(inputs, relevant).inspect()
     titles = {"findings": "Findings", "systems": "Systems", "grades": "Grades of the judgments"}
     tables = {name: (titles[name], table) for name, table in result.tables().items() if len(table.rows)}
     output.write_several(tables)
@@ -39,10 +41,10 @@ def command(inputs: Inputs, output: Output) -> None:
         click.get_current_context().exit(1)
 
 
-def _experiment(inputs: Inputs) -> Experiment:
+def _experiment(inputs: Inputs, relevant: float | None) -> Experiment:
     """Return the experiment. If a document has several grades, this is noted and the largest grade is used."""
     try:
-        return inputs.experiment()
+        return inputs.experiment(relevant=relevant)
     except ConflictingGrades as error:
         note(f"warning: {error}; here the largest grade is used")
-        return replace(inputs, combine_grades="max").experiment()
+        return replace(inputs, combine_grades="max").experiment(relevant=relevant)

@@ -18,11 +18,12 @@ Decorator = Callable[[Any], Any]
 HEADINGS = {
     "Reading files": (
         "--judgments-as", "--systems-as", "--columns", "--judgments-columns", "--systems-columns", "--combine",
-        "--rollup", "--rollup-by", "--query-ids", "--encoding", "--max-unpacked", "--memory", "--jobs", "--progress",
+        "--rename-grades", "--rollup", "--rollup-by", "--query-ids", "--encoding", "--max-unpacked", "--memory",
+        "--jobs", "--progress",
     ),
     "Scoring": (
-        "--like", "--ties", "--depth", "--condensed", "--empty", "--missing", "--degenerate", "--unmatched", "--strict",
-        "--costs", "--document-groups", "--population", "--import",
+        "--like", "--ties", "--relevant", "--depth", "--condensed", "--empty", "--missing", "--degenerate",
+        "--unmatched", "--strict", "--costs", "--document-groups", "--population", "--import",
     ),
     "Statistics": ("--test", "--correction", "--alpha", "--samples", "--seed"),
     "Output": ("--format", "--safe-csv", "--plot", "--output", "--help"),

@@ -177,6 +177,19 @@ def _roles(context: click.Context, parameter: click.Parameter, value: str | None
     return {role.strip(): name for role, _, name in pairs}
 
 
+def _new_grades(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[float, float] | None:
+    if value is None:
+        return None
+    pairs = [pair.partition(":") for pair in words(value)]
+    try:
+        found = {float(old): float(new) for old, _, new in pairs}
+    except ValueError:
+        found = {}
+    if not found or len(found) < len(pairs):
+        raise CalipersError(f"{parameter.opts[0]} '{value}': expected one new grade for each grade, as 1:0 2:1 3:2")
+    return found
+
+
 def systems_as_option(called: str, formats: LibraryChoice) -> Callable[[Command], Command]:
     return click.option("--systems-as", type=formats, help=f"Format of each {called}. By default, the content decides.")
 
@@ -199,6 +212,10 @@ columns_apart = declared(
 combine_option = click.option(
     "--combine", "combine_grades", type=LibraryChoice("calipers.collection.repeated:COMBINE"),
     help="Combine several grades of a document into one. Without this option, different grades are an error.",
+)  # fmt: skip
+rename_option = click.option(
+    "--rename-grades", metavar="GRADES", callback=_new_grades,
+    help='Read each grade as another one, such as "1:0 2:1 3:2 4:3 5:4" for stars. Names all grades of the judgments.',
 )  # fmt: skip
 rollup_options = declared(
     click.option("--rollup", type=LibraryChoice("calipers.collection.repeated:ROLLUP"),
@@ -233,7 +250,7 @@ how_to_read_files = declared(
     max_unpacked_option,
     memory_option,
 )  # fmt: skip
-how_to_read = declared(how_to_read_files, combine_option)
+how_to_read = declared(how_to_read_files, combine_option, rename_option)
 
 
 class PopulationName(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
@@ -312,6 +329,14 @@ def like_option(command: Command) -> Command:
         "--like", type=Profile(),
         help="Use the conventions of a tool as defaults: trec_eval (10.0), letor4, yahoo, lightgbm, letor4:stated and "
              "others, or a TOML file.",
+    )(command)  # fmt: skip
+
+
+def relevant_option(command: Command) -> Command:
+    return click.option(
+        "--relevant", type=NUMBER, metavar="GRADE",
+        help="Smallest relevant grade, for measures whose name leaves it open, such as AP, and for tools that know "
+             "only relevant or not [default: 1, or that of --like].",
     )(command)  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from calipers.cli.options import (
     document_groups_option,
     jobs_option,
     like_option,
+    relevant_option,
     seed_option,
     strict_option,
 )
@@ -30,6 +31,7 @@ class ListPolicies:
 
     like: Any
     ties: str | None
+    relevant: float | None
     depth: int | None
     condensed: bool
     empty: Policy | None
@@ -65,6 +67,7 @@ lists = option_group(
     click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"),
                  help="Order of documents with equal scores: the average over all orders, or one order "
                       "[default: average, or that of --like]."),
+    relevant_option,
     depth_option,
     click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
     click.option("--empty", type=POLICY, metavar="NUMBER|skip|error",

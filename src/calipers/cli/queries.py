@@ -9,7 +9,17 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import grouped_command, option_group
-from calipers.cli.options import NUMBER, WholeNumber, draw, like_option, note, plot_option, population_option, progress
+from calipers.cli.options import (
+    NUMBER,
+    WholeNumber,
+    draw,
+    like_option,
+    note,
+    plot_option,
+    population_option,
+    progress,
+    relevant_option,
+)
 from calipers.cli.output import Output, output
 
 if TYPE_CHECKING:
@@ -34,6 +44,7 @@ class QuerySelection:
 @inputs()
 @population_option
 @like_option
+@relevant_option
 @option_group("thresholds", "calipers.limits.query_types:Thresholds")
 @click.option("--uninformative", type=NUMBER, default=0.1, show_default=True,
               help="Largest difference of an uninformative query.")  # fmt: skip
@@ -50,6 +61,7 @@ def command(
     inputs: Inputs,
     population: str,
     like: Any,
+    relevant: float | None,
     thresholds: Thresholds,
     ends: QuerySelection,
     plot: str | None,
@@ -68,18 +80,19 @@ def command(
     from calipers.results.tables import Table
 
     with progress(len(inputs.runs()), "runs") as advance:
-        experiment = inputs.experiment("nDCG@10", like=like, empty="skip", progress=advance)
+        experiment = inputs.experiment("nDCG@10", like=like, relevant=relevant, empty="skip", progress=advance)
         types = experiment.queries(population=population, thresholds=thresholds)
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     note(types.summary)
     for sentence in types.notes:
         note(sentence)
+    measures = list(experiment.measures)
 
     def chart(charts: Any) -> Any:
         limits = experiment.bounds(population=population)
-        histograms = (charts.expected_histogram(limits, name) for name in limits.measures)
-        return charts.stacked(charts.query_map(types, " ".join(limits.measures)), *histograms)
+        histograms = (charts.expected_histogram(limits, name) for name in measures)
+        return charts.stacked(charts.query_map(types, " ".join(measures)), *histograms)
 
     draw(plot, chart)
     table = types.table()

@@ -24,6 +24,7 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
+    relevant_option,
     seed_option,
     strict_option,
     warn,
@@ -62,6 +63,7 @@ class ListOptions:
 
     like: Any
     ties: str | None
+    relevant: float | None
     depth: int | None
     empty: float | str | None
     costs: str | None
@@ -104,6 +106,7 @@ class SignificanceTest:
 @like_option
 @click.option("--ties", type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
               help="Order of documents with equal scores [default: average, or the rule of --like].")  # fmt: skip
+@relevant_option
 @depth_option
 @click.option("--empty", type=POLICY, metavar="NUMBER",
               help="Score if a grading leaves a measure undefined, mostly because no document is relevant "

@@ -12,9 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calipers.checks import check_number, check_type
 from calipers.collection.nested import graded_documents
 from calipers.errors import CalipersError, ConflictingGrades
-from calipers.lists import Floats, Ints, Pool
+from calipers.lists import SAID_OF, Floats, Ints, Pool
 from calipers.native.columns import Columns, Labels
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import JudgedIndex
@@ -159,6 +160,29 @@ class Judgments:
     def with_notes(self, notes: Sequence[str]) -> Self:
         """Return the judgments with further notes on how they were read."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
+
+    def with_grades(self, grades: Mapping[float, float]) -> Self:
+        """Return the judgments with other grades, such as stars from 1 to 5 as gains from 0 to 4.
+
+        >>> stars = Judgments.from_dict({"q1": {"d1": 5, "d2": 1}})
+        >>> stars.with_grades({1: 0, 2: 1, 3: 2, 4: 3, 5: 4}).to_dict()
+        {'q1': {'d1': 4.0, 'd2': 0.0}}
+        """
+        check_type("grades", grades, Mapping, "a table of a new grade for each grade, such as {1: 0, 2: 1, 3: 2}")
+        if self.pool.kind != "grades":
+            raise CalipersError(
+                f"grades are renamed in judgments with one grade per document, not in {SAID_OF[self.pool.kind]}",
+                file=self.name,
+            )
+        table = {check_number("grade", old): check_number("grade", new) for old, new in grades.items()}
+        found = self.pool.grade.tolist()
+        if lacking := sorted({*found} - {*table}):
+            raise CalipersError(
+                f"grade {lacking[0]:g} has no new grade: name every grade of the judgments, also if it stays "
+                f"({lacking[0]:g}:{lacking[0]:g})",
+                file=self.name,
+            )
+        return replace(self, pool=Pool(self.pool.offsets, np.array([table[grade] for grade in found]) + 0.0))
 
     @classmethod
     def from_columns(cls, columns: Columns, name: str, combine: str | None = None) -> Judgments:

@@ -69,6 +69,7 @@ def read_judgments(
     combine: str | None = None,
     encoding: str | None = None,
     max_unpacked: int | None = None,
+    grades: Mapping[float, float] | None = None,
 ) -> Judgments:
     """Judgments from a file, a frame, named tuples, ranx's Qrels, or a dataset of ir_datasets (`irds:DATASET_ID`).
 
@@ -77,9 +78,22 @@ def read_judgments(
     `columns` names the columns of a table, as {"query": "topic_id", "document": "url", "grade": "stars"}; those of a
     table without a header are "1", "2", ...
     `combine` makes one grade of several judgments of a document: max, min, mean, median or last; without it they are
-    refused. `encoding` is that of a text file which is not in UTF-8, as `cp1252`. `max_unpacked` is the most bytes that
-    a packed file may unpack to.
+    refused. `grades` renames all grades, after `combine`: {1: 0, 2: 1, 3: 2, 4: 3, 5: 4} for stars. `encoding` is that
+    of a text file which is not in UTF-8, as `cp1252`. `max_unpacked` is the most bytes that a packed file may unpack
+    to.
     """
+    known = _judgments(source, format, columns, combine, encoding, max_unpacked)
+    return known if grades is None else known.with_grades(grades)
+
+
+def _judgments(
+    source: Path | Frame | Records,
+    format: str | None,
+    columns: ColumnNames | None,
+    combine: str | None,
+    encoding: str | None,
+    max_unpacked: int | None,
+) -> Judgments:
     check_roles(columns)
     source = without_iterators(source)
     if is_frame(source):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -12,6 +13,7 @@ import numpy as np
 from calipers.choices import TieRule
 from calipers.errors import CalipersError
 from calipers.lists import TIE_RULES
+from calipers.measures.gains import RELEVANT
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
@@ -76,7 +78,7 @@ class LabelRange:
 class Convention:
     """Choices of one tool.
 
-    gain: gain of DCG and nDCG: `exp`, `linear` or a table {grade: gain}.
+    gain: gain of DCG and nDCG: `exp`, `linear`, `rel4` (1 for grades of 4 and more) or a table {grade: gain}.
     discount: discount of DCG and nDCG, such as `log2` or `jk2`.
     empty: score of a query without a relevant document: a number or `skip`.
     missing: score of a query that the run lacks: a number or `skip`.
@@ -120,7 +122,7 @@ class Convention:
 
     def __post_init__(self) -> None:
         for key, value, wrong in (
-            ("gain", self.gain, isinstance(self.gain, str) and self.gain not in ("linear", "exp")),
+            ("gain", self.gain, isinstance(self.gain, str) and not re.fullmatch(f"exp|linear|{RELEVANT}", self.gain)),
             ("discount", self.discount, not _is_discount(self.discount)),
             ("empty", self.empty, not _is_policy(self.empty)),
             ("missing", self.missing, not _is_policy(self.missing)),
@@ -134,7 +136,9 @@ class Convention:
             ("max_grade", self.max_grade, self.max_grade is not None and not _is_number(self.max_grade)),
         ):
             if wrong:
-                expected = CHOICES.get(key, "exp, linear or a table {grade: gain}" if key == "gain" else "a number")
+                expected = CHOICES.get(
+                    key, "exp, linear, rel4 or a table {grade: gain}" if key == "gain" else "a number"
+                )
                 if key in ("empty", "missing"):
                     expected = "a number or skip"
                 raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
@@ -146,6 +150,20 @@ class Convention:
     def with_(self, **changes: Any) -> Convention:
         """Return the convention with other values for some fields."""
         return replace(self, **changes)
+
+    def with_relevant(self, rel: float | None) -> Convention:
+        """Return the convention with another smallest relevant grade. None leaves it unchanged.
+
+        A tool that reads only the labels 0 and 1 is given 1 for relevant grades, and 0 for others.
+
+        >>> Convention("binary", labels=LabelRange(0, 1)).with_relevant(4).defaults("nDCG", {"cutoff": 10})
+        {'rel': 4, 'gain': 'rel4'}
+        """
+        if rel is None:
+            return self
+        if self.labels.highest != 1:
+            return self.with_(rel=rel, labels=replace(self.labels, binary=()))
+        return self.with_(rel=rel, gain=f"rel{rel!r}".removesuffix(".0"), labels=LabelRange())
 
     def short_for(self, measure: str) -> str:
         """Return the rule for short lists that holds for one measure."""
@@ -205,8 +223,12 @@ class Convention:
                 row = int(np.argmax(strange))
                 query = judgments.queries[int(judgments.pool.query[row])]
                 what = f"{of} of '{self.name}'" if of in self.labels.binary else f"'{self.name}'"
+                advice = (
+                    "; the option relevant says from which grade on labels count as 1" if labels.highest == 1 else ""
+                )
                 return (
                     f"label {grade[row]:g} of query '{query}' is beyond what the profile {what} can express: {labels}"
+                    f"{advice}"
                 )
         return None
 

@@ -35,6 +35,7 @@ from calipers.evaluation.inputs import (
     facts_where_read,
     in_batches,
     kind_read,
+    notes_on_grades,
     notes_on_reading,
 )
 from calipers.evaluation.options import Policy, ScoringOptions
@@ -61,6 +62,7 @@ def evaluate(
     *,
     like: str | Convention | None = None,
     ties: TieRule | None = None,
+    relevant: float | None = None,
     depth: int | None = None,
     condensed: bool = False,
     empty: Policy | None = None,
@@ -88,6 +90,9 @@ def evaluate(
         parameters in the name of a measure, come first.
     ties: `average` takes the mean over all orders of tied documents. The other rules take one order: by document id
         (`docid`, as trec_eval, or `docid-ascending`), by the order of the `input`, or the `best` or `worst` order.
+    relevant: the smallest relevant grade of every measure that leaves its parameter `rel` open: `AP` is then scored
+        and called `AP(rel=4)`. A tool (`like`) that knows only relevant or not is given 1 for these grades, and 0 for
+        all others. The default is 1, or the value of `like`.
     depth: keep only the first `depth` documents of each list.
     condensed: leave out unjudged documents.
     empty: score of a query that leaves a measure undefined for every ranking, such as one without relevant
@@ -121,8 +126,8 @@ def evaluate(
     array([[0.5, 1. ]])
     """
     options = ScoringOptions(
-        like=like, ties=ties, depth=depth, condensed=condensed, empty=empty, missing=missing, degenerate=degenerate,
-        precision=precision,
+        like=like, ties=ties, relevant=relevant, depth=depth, condensed=condensed, empty=empty, missing=missing,
+        degenerate=degenerate, precision=precision,
     )  # fmt: skip
     return Evaluation.of(
         judgments, runs, measures, options, columns=columns, costs=costs, document_groups=document_groups,
@@ -164,7 +169,7 @@ class Evaluation:
     ) -> Evaluation:
         """Open judgments and runs. runs: None for questions about judgments alone."""
         check_unmatched(unmatched)
-        named = dict(parse_all(measures, options.measure_defaults))
+        named = options.named(measures)
         given = as_judgments(judgments, kind_read(named.values()), columns)
         opened = () if runs is None else tuple(as_runs(runs, columns=columns))
         facts = DocumentFacts.read(costs, document_groups)
@@ -225,7 +230,7 @@ def _scores(given: Evaluation) -> Scores:
     described = _Description(request, plain)
     found = _score_runs(request, plain, described, given.progress)
     described.check_queries()
-    notes = described.notes(given.unmatched)
+    notes = [*notes_on_grades(given.known, rules.rel, bound.values()), *described.notes(given.unmatched)]
     if given.facts is not None:
         whole = request.with_facts(given.facts)
         rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}

@@ -252,6 +252,31 @@ def notes_on_reading(judgments: Judgments | None, runs: Iterable[Run]) -> list[s
     return [*(() if judgments is None else judgments.notes), *notes_of_runs(runs)]
 
 
+def notes_on_grades(judgments: Judgments, rel: float, measures: Iterable[Measure] = ()) -> list[str]:
+    """Return a note if all judged documents count as relevant although there are several grades, as with stars.
+
+    rel: the smallest relevant grade. Measures may have another one.
+    """
+    grades = np.unique(judgments.pool.grade).tolist() if judgments.pool.kind == "grades" else []
+    if len(grades) < 3 or grades[0] < min([_relevant_from(measure, rel) for measure in measures] or [rel]):
+        return []
+    renamed = [f"{grade:g}:{place}" for place, grade in enumerate(grades)]
+    example = " ".join(renamed if len(renamed) <= 6 else [*renamed[:2], "..."])
+    return [
+        f"all judged documents are relevant: their grades are {grades[0]:g} to {grades[-1]:g}. If these are stars, "
+        f"name the smallest relevant grade (relevant, --relevant {grades[-2]:g}). For nDCG, also rename the grades "
+        f'(grades of read_judgments, --rename-grades "{example}"); {grades[-2]:g} is then {len(grades) - 2}'
+    ]
+
+
+def _relevant_from(measure: Measure, rel: float) -> float:
+    """Return the smallest relevant grade of a measure, or `rel` if it has no such parameter."""
+    if isinstance(of := measure.parameters.get("of"), Measure):
+        return _relevant_from(of, rel)
+    has_table = any(isinstance(value, Mapping) for value in measure.parameters.values())
+    return np.inf if has_table else float(measure.parameters.get("rel", rel))
+
+
 def path_of(run: Run) -> str | None:
     """Return the file of a run, or None if it has none."""
     path: str | None = getattr(run, "path", None)

@@ -22,7 +22,7 @@ from calipers.collection.mismatch import (
 from calipers.collection.runs import Run
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
-from calipers.evaluation.inputs import SwappedFiles, notes_on_reading
+from calipers.evaluation.inputs import SwappedFiles, notes_on_grades, notes_on_reading
 from calipers.native.columns import Retrieved
 from calipers.plurals import counted, plural_of
 from calipers.results.result import Result, Tables
@@ -138,7 +138,8 @@ def inspect(evaluation: Evaluation) -> Inspection:
     (False, 'none of its documents is judged')
     """
     judgments = evaluation.judgments
-    findings = [*_judgment_findings(judgments)]
+    options = evaluation.options
+    findings = [*_judgment_findings(judgments, options.relevant)]
     swapped = SwappedFiles(judgments.pool.grade)
     inspected: list[InspectedRun] = []
     seen: dict[tuple[bytes, ...], str] = {}
@@ -166,6 +167,8 @@ def inspect(evaluation: Evaluation) -> Inspection:
                 )
             )
     findings += [InspectionFinding("warning", judgments.name, text) for text in _swapped_notes(swapped, evaluation)]
+    on_grades = notes_on_grades(judgments, options.like.rel)
+    findings += [InspectionFinding("warning", judgments.name, text) for text in on_grades]
     findings += [InspectionFinding("note", "", text) for text in notes_on_reading(judgments, evaluation.runs)]
     order: tuple[Level, ...] = ("error", "warning", "note")
     grade, count = np.unique(judgments.pool.grade, return_counts=True)
@@ -189,12 +192,13 @@ def _swapped_notes(swapped: SwappedFiles, evaluation: Evaluation) -> list[str]:
 # ----------------------------------------------------------------------------------------------------- judgments
 
 
-def _judgment_findings(judgments: Judgments) -> Iterator[InspectionFinding]:
-    """Yield findings about grades, duplicates and ids of the judgments."""
+def _judgment_findings(judgments: Judgments, rel: float | None) -> Iterator[InspectionFinding]:
+    """Yield findings about grades, duplicates and ids of the judgments. rel: the smallest relevant grade, if given."""
     pool, name = judgments.pool, judgments.name
-    relevant = np.bincount(pool.query[pool.grade > 0], minlength=pool.queries) > 0
+    is_relevant, grades = (pool.grade > 0, "above 0") if rel is None else (pool.grade >= rel, f"of {rel:g} or more")
+    relevant = pool.count(is_relevant) > 0
     if not relevant.any():
-        yield InspectionFinding("error", name, "no document has a grade above 0, so that nothing is relevant")
+        yield InspectionFinding("error", name, f"no document has a grade {grades}, so that nothing is relevant")
     elif not relevant.all():
         lacking = [judgments.queries[q] for q in np.flatnonzero(~relevant)]
         yield InspectionFinding(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from calipers.checks import Policy as Policy
-from calipers.checks import check_choice, check_policy, check_whole
+from calipers.checks import check_choice, check_number, check_policy, check_whole
 from calipers.choices import TieRule
 from calipers.conventions import PLAIN, Convention, convention
 from calipers.lists import TIE_RULES
-from calipers.measures.grammar import Defaults
+from calipers.measures.grammar import Defaults, MeasuresLike, parse_all
+from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
 from calipers.record import Record
 
@@ -23,6 +24,7 @@ class ScoringOptions(Record):
 
     like: Convention
     ties: TieRule
+    relevant: float | None  # the smallest relevant grade, as `like` has it; None: that of the convention
     depth: int | None  # keep only the first `depth` documents of each list
     condensed: bool  # drop unjudged documents
     empty: Policy | None  # score of a query that leaves a measure undefined for every ranking; None: see `empty_plain`
@@ -35,6 +37,7 @@ class ScoringOptions(Record):
         *,
         like: str | Convention | None = None,
         ties: TieRule | None = None,
+        relevant: float | None = None,
         depth: int | None = None,
         condensed: bool = False,
         empty: Policy | None = None,
@@ -42,10 +45,12 @@ class ScoringOptions(Record):
         degenerate: Policy | None = None,
         precision: Precision | None = None,
     ) -> None:
-        rules = convention(like)
+        relevant = None if relevant is None else check_number("relevant", relevant)
+        rules = convention(like).with_relevant(relevant)
         super().__init__(
             like=rules,
             ties=check_choice("tie rule", rules.ties if ties is None else ties, TIE_RULES),
+            relevant=relevant,
             depth=None if depth is None else check_whole("depth", depth),
             condensed=bool(condensed),
             empty=None if empty is None else check_policy("empty", empty),
@@ -66,12 +71,27 @@ class ScoringOptions(Record):
         """Parameters that the convention sets where the name of a measure leaves them open. None if it sets none."""
         return None if self.like == PLAIN else self.like.defaults
 
+    @property
+    def shown_defaults(self) -> Defaults | None:
+        """The defaults that names of measures show: those that `relevant` sets. None without this option."""
+        gain = self.like.gain if str(self.like.gain).startswith("rel") else "linear"
+        return None if self.relevant is None else PLAIN.with_(rel=self.relevant, gain=gain).defaults
+
+    def named(self, measures: MeasuresLike) -> dict[str, Measure]:
+        """Return measures by name, with the parameters that the options set.
+
+        >>> ScoringOptions(relevant=4).named("map P@5 nDCG@10 RR(rel=2)")
+        {'AP(rel=4)': AP(rel=4), 'P(rel=4)@5': P(rel=4)@5, 'nDCG@10': nDCG@10, 'RR(rel=2)': RR(rel=2)}
+        """
+        return dict(parse_all(measures, self.measure_defaults, self.shown_defaults))
+
     def as_metadata(self) -> dict[str, Any]:
         """Return the options by name, as results record them."""
         return {
-            "like": None if self.like == PLAIN else self.like.name,
+            "like": None if self.like == PLAIN.with_(rel=self.like.rel) else self.like.name,
             "like_sentence": self.like.sentence,
             "ties": self.ties,
+            "relevant": self.relevant,
             "depth": self.depth,
             "condensed": self.condensed,
             "empty": self.empty,

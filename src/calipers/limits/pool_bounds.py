@@ -29,7 +29,7 @@ from calipers.measures.normalisation import population_of, refuse_parts, standar
 from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
-from calipers.plurals import counted, verb
+from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table, as_number
 
@@ -56,7 +56,6 @@ class Bounds(Result):
     exactness: dict[
         str, dict[str, ComputationMethod]
     ]  # of ideal, expected, worst and, where there is one, sd: how it was found
-    left_out: tuple[str, ...] = ()  # a sentence on normalised measures, if some were asked for
 
     @property
     def inexact(self) -> dict[str, str]:
@@ -103,8 +102,8 @@ class Bounds(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on measures that were left out, and on bounds that are not exact, with their errors."""
-        return (*self.left_out, *exactness_notes(self.inexact, self.largest_errors))
+        """Sentences on bounds that are not exact, with their errors."""
+        return tuple(exactness_notes(self.inexact, self.largest_errors))
 
     def tables(self) -> Tables:
         """Return the tables by name."""
@@ -158,6 +157,7 @@ def bounds(
     population: str = DEFAULT_POPULATION,
     runs: RunsLike | None = None,
     like: str | Convention | None = None,
+    relevant: float | None = None,
     sd: DeviationOfRandom = "exact",
     expected: ExpectedOfRandom = "exact",
     ideal: IdealRanking = "exact",
@@ -174,6 +174,7 @@ def bounds(
         `collection(N)`, N documents of which the unjudged are not relevant. `retrieved` and `union` need `runs`. The
         pool is refused where most queries have judged documents of one grade only: all their rankings score the same.
     like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
+    relevant: the smallest relevant grade, as in `evaluate`.
     sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
     expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
     ideal: that of the best ranking (`exact`), for SP and AP `k`, for measures by subtopic `greedy`: of the ranking that
@@ -183,8 +184,6 @@ def bounds(
     costs: what documents cost to read, as in `evaluate`; 1 where nothing is given. With runs, all documents that some
         run retrieves are shuffled as well. document_groups: the groups that they belong to, likewise.
 
-    Normalised measures, such as V2(nDCG@10), are made of bounds themselves. They are left out, and a note says so.
-
     Not everything has a closed form: `exactness` says of each bound how it was found; `error` and `sd_error` hold the
     standard errors of expected scores and of standard deviations that are sampled.
 
@@ -192,7 +191,7 @@ def bounds(
     >>> b.expected["RR"], b.ideal["RR"], b.worst["RR"]
     (array([0.75      , 0.61111111]), array([1., 1.]), array([0.5       , 0.33333333]))
     """
-    options = ScoringOptions(like=like, depth=depth, condensed=condensed)
+    options = ScoringOptions(like=like, relevant=relevant, depth=depth, condensed=condensed)
     request = Evaluation.of(judgments, runs, measures, options, costs=costs, document_groups=document_groups, warn=warn)
     return bounds_of(request, population=population, sd=sd, expected=expected, ideal=ideal)
 
@@ -226,7 +225,9 @@ def bounds_of(
     refuse_parts(known.pool)
     named = {name: measure.bind(known.pool) for name, measure in evaluation.measures.items()}
     rules.check(known, named.values())
-    named, left_out = _without_normalised(named)
+    for name, measure in named.items():
+        if measure.form.traits.is_normalised:
+            raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
     if population == "pool" and facts is None:
         refuse_one_grade(known.pool, named)
     systems: tuple[str, ...] = ()
@@ -272,7 +273,7 @@ def bounds_of(
         systems=systems,
         population=population,
         n=first.size[place].reshape(shape),
-        relevant=_relevant(first, population)[place].reshape(shape),
+        relevant=_relevant(first, population, rules.rel)[place].reshape(shape),
         ideal=each(best),
         expected=each(mean),
         worst=each(lambda f, whole: f.worst(whole)),
@@ -282,20 +283,7 @@ def bounds_of(
         exactness={
             name: _exactness(measure.form, sets[name], errors.get(name), sd, ideal) for name, measure in named.items()
         },
-        left_out=left_out,
     )
-
-
-def _without_normalised(measures: Mapping[str, Measure]) -> tuple[dict[str, Measure], tuple[str, ...]]:
-    """Return the measures that are not normalised, and a sentence on those that are. Refuse only normalised ones."""
-    kept = {name: measure for name, measure in measures.items() if not measure.form.traits.is_normalised}
-    normalised = [name for name in measures if name not in kept]
-    if not normalised:
-        return kept, ()
-    if not kept:
-        of = measures[normalised[0]].parameters["of"]
-        raise CalipersError(f"{normalised[0]} is made of bounds itself; ask for those of {of!r}")
-    return kept, (f"{', '.join(normalised)} {verb(len(normalised), 'is', 'are')} made of bounds: left out",)
 
 
 def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:
@@ -337,11 +325,11 @@ def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | No
     return matters if apart else None
 
 
-def _relevant(population: Population, name: str) -> Ints:
+def _relevant(population: Population, name: str, rel: float) -> Ints:
     if name == "union":  # which holds the whole pool, of which it may not name everything
-        return np.asarray(population.pool.relevant(1)[population.query])
+        return np.asarray(population.pool.relevant(rel)[population.query])
     shown = population.shuffled
-    return np.asarray(shown.count(shown.grade >= 1))
+    return np.asarray(shown.count(shown.grade >= rel))
 
 
 def _exactness(

@@ -6,6 +6,7 @@ proofs of a measure's properties use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import ClassVar, Protocol
 
@@ -268,20 +269,26 @@ def _not_above(grade: Floats, max_grade: float) -> Floats:
 
 
 GAINS: dict[str, Value] = {"linear": LinearGain(), "exp": ExponentialGain()}
+RELEVANT = r"rel(-?\d+(?:\.\d+)?)"  # `rel4` is 1 for grades of 4 and more, and 0 for others
 
 
 def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, float] | None = None) -> Value:
     """Return the gain for a parameter: a name, a table {grade: gain}, or a function of an array of grades.
 
     gains: a table with other gains for some grades, as in trec_eval and ir_measures.
+
+    >>> gain_of("rel4")(np.array([0.0, 3.0, 4.0, 5.0]))
+    array([0., 0., 1., 1.])
     """
     if gains is not None and gains != {}:
         if not isinstance(gains, Mapping) or not all(value >= 0 for value in gains.values()):
             raise CalipersError(f"gains={gains} is not a table of a gain of at least 0 for some grades")
         return Except(gain_of(gain), tuple(sorted((float(grade), float(value)) for grade, value in gains.items())))
     if isinstance(gain, str):
+        if relevant := re.fullmatch(RELEVANT, gain):
+            return AtLeast(float(relevant[1]))
         if gain not in GAINS:
-            raise CalipersError(f"unknown gain '{gain}'; expected a table or one of {', '.join(sorted(GAINS))}")
+            raise CalipersError(f"unknown gain '{gain}'; expected a table, rel4 or one of {', '.join(sorted(GAINS))}")
         return GAINS[gain]
     if isinstance(gain, Mapping):
         if not gain:

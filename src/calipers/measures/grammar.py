@@ -44,14 +44,21 @@ def parse(text: str, defaults: Defaults | None = None) -> Measure:
     return measures[0]
 
 
-def parse_all(names: MeasuresLike, defaults: Defaults | None = None) -> list[tuple[str, Measure]]:
+def parse_all(
+    names: MeasuresLike, defaults: Defaults | None = None, shown: Defaults | None = None
+) -> list[tuple[str, Measure]]:
     """Return the measures that names, objects and functions stand for, each with its name, without repetitions.
 
     defaults: values for parameters that a name leaves open, if its measure has such a parameter. Objects such as
         `nDCG @ 10` have the parameters that they show.
+    shown: those of the defaults that names show: where one is used, the name becomes the full one. Objects that leave
+        such a parameter open get it as well.
 
     >>> parse_all("nDCG@{5,10} ndcg_cut.5")
     [('nDCG@5', nDCG@5), ('nDCG@10', nDCG@10), ('ndcg_cut_5', nDCG@5)]
+    >>> relevant = lambda measure, given: {"rel": 4}
+    >>> parse_all("map nDCG@10", relevant, relevant)
+    [('AP(rel=4)', AP(rel=4)), ('nDCG@10', nDCG@10)]
     """
     found: dict[str, Measure] = {}
     alone = isinstance(names, str | Measure | Declaration) or callable(names) or _is_of_ir_measures(names)
@@ -59,6 +66,7 @@ def parse_all(names: MeasuresLike, defaults: Defaults | None = None) -> list[tup
         raise _no_measure(names)
     for name in [names] if alone else cast("Iterable[Any]", names):
         if (measure := _of_object(name)) is not None:
+            measure = measure if shown is None else _completed(measure, shown)
             if (other := found.setdefault(repr(measure), measure)).declaration.function != measure.declaration.function:
                 raise CalipersError(f"two functions are called '{other.name}': each measure needs its own name")
             continue
@@ -67,7 +75,7 @@ def parse_all(names: MeasuresLike, defaults: Defaults | None = None) -> list[tup
         text = str(name)
         for typed in typed_names(text):
             try:
-                found.update(_parsed(typed, defaults or _nothing))
+                found.update(_named(typed, defaults or _nothing, shown))
             except UnknownName as error:
                 raise _several_words(text, typed) or error from None
     if not found:
@@ -85,6 +93,24 @@ def _of_object(given: object) -> Measure | None:
         return None
     given.form  # noqa: B018  refuses a measure that lacks a required parameter
     return given
+
+
+def _completed(measure: Measure, defaults: Defaults) -> Measure:
+    """Return a measure with defaults for the parameters that it leaves open."""
+    given = {name: measure.parameters[name] for name, _ in measure.given}
+    if isinstance(of := given.get("of"), Measure):
+        given["of"] = _completed(of, defaults)
+    said = defaults(measure.name, given)
+    return Measure.of(measure.declaration, {k: said[k] for k in said if k in measure.declaration.defaults} | given)
+
+
+def _named(typed: str, defaults: Defaults, shown: Defaults | None) -> list[tuple[str, Measure]]:
+    """Return the measures that one name stands for, each with a name that has the defaults that names show."""
+    parsed = _parsed(typed, defaults)
+    if shown is None:
+        return parsed
+    changed = zip(parsed, _parsed(typed, shown), _parsed(typed, _nothing), strict=True)
+    return [(name if full == plain else repr(full), measure) for (name, measure), (_, full), (_, plain) in changed]
 
 
 @cached_until_declared

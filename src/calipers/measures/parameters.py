@@ -201,7 +201,10 @@ REL = Parameter("The lowest grade that is relevant.", "number", 1)
 POSITIVE_REL = REL.changed(above=0)
 JUDGED_ONLY = Parameter("Leave unjudged documents out of the lists.", "flag", False)
 MAX_GRADE = Parameter("The largest possible grade.", "number", open="the largest grade of the judgments")
-GAIN = Parameter("The gain of a grade: the grade itself or 2^grade - 1.", "gain", "linear", ("linear", "exp"))
+GAIN = Parameter(
+    "The gain of a grade: the grade itself or 2^grade - 1. rel4 is 1 for grades of 4 and more, and 0 for others.",
+    "gain", "linear", ("linear", "exp"),
+)  # fmt: skip
 GAIN_OR_BINARY = Parameter(
     "Without a gain, a document is relevant or not. With linear, exp or a table, its value is its gain divided by the "
     "gain of the largest grade. With grade, its value is the grade, as in ranx.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +17,7 @@ from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run, unwrapped
 from calipers.collection.texts import read_texts
 from calipers.errors import CalipersError, CheckFailed, place_of
+from calipers.evaluation.inputs import notes_on_grades
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
@@ -105,6 +106,7 @@ class ScoredMaterial:
     unit: str  # singular noun for what systems are scored on, such as "query"
     scores: Scores  # under the measures that the user named
     choices: ReportOptions
+    warnings: Sequence[str] = ()  # what readers must know before the verdict
 
     @property
     def name(self) -> str:
@@ -229,6 +231,16 @@ class Material(ScoredMaterial):
     def judgments(self) -> Judgments:
         """The judgments of the experiment."""
         return self.experiment.judgments
+
+    @property
+    def rel(self) -> float:
+        """The smallest relevant grade where the name of a measure says nothing else."""
+        return self.experiment.options.like.rel
+
+    @property
+    def warnings(self) -> list[str]:  # type: ignore[override]
+        """Warnings to show before the verdict."""
+        return notes_on_grades(self.judgments, self.rel, self.experiment.measures.values())
 
     @cached_property
     def scores(self) -> Scores:  # type: ignore[override]
@@ -383,7 +395,9 @@ class Material(ScoredMaterial):
                 "the conventions of tools are compared without costs and groups of documents. Name a measure first "
                 "that reads neither"
             )
-        options = ScoringOptions(like=given.options.like, depth=given.options.depth)
+        options = ScoringOptions(
+            like=given.options.like, relevant=given.options.relevant, depth=given.options.depth
+        )  # fmt: skip
         return audit(given.changed(options=options, unmatched="warn", warn=False), alpha=self.choices.alpha)
 
     @cached_property
@@ -391,7 +405,7 @@ class Material(ScoredMaterial):
         """Information differences between all pairs of systems."""
         from calipers.information.information_difference import difference
 
-        return difference(self.experiment.changed(progress=None, warn=False))
+        return difference(self.experiment.changed(progress=None, warn=False), rel=self.rel)
 
     @cached_property
     def study(self) -> JudgeStudy:

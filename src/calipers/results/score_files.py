@@ -31,7 +31,7 @@ FRAME = "the frame"  # stands for the name of a file in messages
 ABOUT = ("like", "judgments", "exactness", "standard_error")  # fields of a row in JSON that are not cells of the table
 AXES = {"measures": "measure", "systems": "system", "queries": "query"}  # axes of scores, and what they hold
 Axis = Literal["systems", "queries", "measures"]
-SCORING = ("like", "ties", "depth", "condensed", "empty", "missing", "degenerate")  # options that scores depend on
+SCORING = ("like", "ties", "relevant", "depth", "condensed", "empty", "missing", "degenerate")  # what scores depend on
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 

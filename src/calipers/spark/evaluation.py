@@ -43,6 +43,7 @@ def evaluate(
     *,
     like: str | Convention | None = None,
     ties: TieRule | None = None,
+    relevant: float | None = None,
     depth: int | None = None,
     condensed: bool = False,
     empty: Policy | None = None,
@@ -64,7 +65,7 @@ def evaluate(
     judgments: a DataFrame with columns for query, document and grade (and subtopic, for measures of diversity).
     runs: one with columns for query, document and score, and for the system where there are several. Columns are found
         by their usual names, or as `columns` says, as {"query": "topic_id", "document": "url"}.
-    measures, like, ties, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
+    measures, like, ties, relevant, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
         ties="input" needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
     population: of normalised measures that do not name one: pool, retrieved, union or collection(N).
     systems: their names, in this order; without it they are looked for, which reads that column once.
@@ -82,11 +83,11 @@ def evaluate(
     The judgments are read at once, for their number and largest grade; the rest happens when the result is used.
     """
     options = ScoringOptions(
-        like=like, ties=ties, depth=depth, condensed=condensed, empty=empty, missing=missing, degenerate=degenerate,
-        precision=precision,
+        like=like, ties=ties, relevant=relevant, depth=depth, condensed=condensed, empty=empty, missing=missing,
+        degenerate=degenerate, precision=precision,
     )  # fmt: skip
     rules = options.like
-    asked = parse_all(measures, _Defaults(rules, population))
+    asked = parse_all(measures, _Defaults(rules, population), options.shown_defaults)
     by_subtopic = reads_subtopics(measure for _, measure in asked)
     judged = judgment_rows(judgments, columns, by_subtopic)
     rows = run_rows(runs, columns, name, ordered=options.ties == "input")

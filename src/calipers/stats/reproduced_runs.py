@@ -113,6 +113,7 @@ def reproducibility(
     *,
     like: str | Convention | None = None,
     ties: TieRule | None = None,
+    relevant: float | None = None,
     depth: int | None = None,
     condensed: bool = False,
     empty: Policy | None = None,
@@ -155,9 +156,9 @@ def reproducibility(
     }
     if known is not None:
         scores = evaluate(
-            known, _told_apart(runs), measures, like=like, ties=ties, depth=depth, condensed=condensed, empty=empty,
-            missing=missing, degenerate=degenerate, precision=precision, costs=costs, document_groups=document_groups,
-            unmatched=unmatched, jobs=jobs, warn=warn,
+            known, _told_apart(runs), measures, like=like, ties=ties, relevant=relevant, depth=depth,
+            condensed=condensed, empty=empty, missing=missing, degenerate=degenerate, precision=precision, costs=costs,
+            document_groups=document_groups, unmatched=unmatched, jobs=jobs, warn=warn,
         )  # fmt: skip
         found |= _of_scores(scores, (0, 1, 2, 3))
         found |= {"metadata": dict(scores.metadata), "notes": scores.notes}

@@ -13,7 +13,7 @@ from calipers.collection.runs import ArrayRun
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
-from calipers.measures.grammar import parse_all
+from calipers.evaluation.options import ScoringOptions
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
 from calipers.results.tables import as_number
@@ -26,10 +26,10 @@ class GroupScore:
     def __init__(self, measure: str | Measure, options: ScoringKeywords) -> None:
         like = options.get("like")
         self.like = None if like is None else convention(like)
-        named = parse_all(measure, convention(like).defaults)
+        named = ScoringOptions(**options).named(measure)
         if len(named) != 1:
             raise CalipersError(f"'{measure}' names {counted(len(named), 'measure')}; expected one")
-        self.name, self.measure = named[0]
+        [(self.name, self.measure)] = named.items()
         self.options: ScoringKeywords = {**options, "like": self.like}
         self._known: WeakKeyDictionary[Any, Judgments] = WeakKeyDictionary()
 

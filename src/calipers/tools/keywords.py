@@ -15,6 +15,7 @@ class ScoringKeywords(TypedDict, total=False):
 
     like: str | Convention | None
     ties: TieRule | None
+    relevant: float | None
     depth: int | None
     condensed: bool
     empty: Policy | None

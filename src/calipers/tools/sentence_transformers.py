@@ -19,9 +19,9 @@ from typing import Any, Unpack
 
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Measures, evaluate
+from calipers.evaluation.options import ScoringOptions
 from calipers.extras import load
 from calipers.measures.forms.base import deepest
-from calipers.measures.grammar import parse_all
 from calipers.results.tables import as_number
 from calipers.tools.keywords import ScoringKeywords
 
@@ -48,10 +48,10 @@ def retrieval_evaluator(
         measures read.
     """
     base: Any = _base()
-    named = parse_all(measures)
+    named = ScoringOptions(**policies).named(measures)
     if not any(relevant_docs.get(query) for query in queries):
         raise CalipersError("no query has a relevant document")
-    kept = policies.get("depth") or deepest(measure.form for _, measure in named) or DEPTH
+    kept = policies.get("depth") or deepest(measure.form for measure in named.values()) or DEPTH
     judged = {
         query: {d: float(g) for d, g in known.items()} if isinstance(known, Mapping) else dict.fromkeys(known, 1.0)
         for query, known in relevant_docs.items()
@@ -71,9 +71,8 @@ def retrieval_evaluator(
                 for query, hits in zip(self.queries_ids, queries_result_list, strict=True)
             }
             known = {query: judged[query] for query in self.queries_ids}
-            asked = [measure for _, measure in named]
-            row = evaluate(known, run, asked, unmatched="warn", warn=False, **policies).mean().rows[0]
-            return {typed: as_number(value) for (typed, _), value in zip(named, row[1:], strict=True)}
+            row = evaluate(known, run, [*named.values()], unmatched="warn", warn=False, **policies).mean().rows[0]
+            return {typed: as_number(value) for typed, value in zip(named, row[1:], strict=True)}
 
         def output_scores(self, scores: Mapping[str, float]) -> None:
             """Log nothing: the names that would be logged are not those of these measures."""
@@ -85,7 +84,7 @@ def retrieval_evaluator(
                 self.score_functions = {model.similarity_fn_name: model.similarity}
                 self.score_function_names = [model.similarity_fn_name]
             scores = self.compute_all_metrics(model, output_path=output_path, **more)
-            first = named[0][0]
+            first = next(iter(named))
             main = self.main_score_function
             by = main.value if main is not None else max(scores, key=lambda function: scores[function][first])
             self.primary_metric = f"{by}_{first}"

@@ -23,7 +23,7 @@ def section(material: Material, detail: Detail) -> Section:
         "is the mean difference, and the grey band its interval. Choose a bar or a query to see both rankings.",
         values={
             "means": _means(found, old, new),
-            "documents": _documents(found),
+            "documents": _documents(found, material.rel),
             "queries": _queries(material, found),
             "top": found.top,
         },
@@ -48,19 +48,21 @@ def _means(found: Difference, old: str, new: str) -> Grid:
     return Grid("changes-means", columns, plain_rows(rows), "measures", tools=False)
 
 
-def _documents(found: Difference) -> Grid | None:
+def _documents(found: Difference, rel: float) -> Grid | None:
     """Count the documents that entered and left the first ranks, by their grade."""
     if not found.top:
         return None
     kinds = ("relevant", "not relevant", "unjudged")
-    counts = Counter((document.change, _kind(document.grade)) for each in found.queries for document in each.documents)
+    counts = Counter(
+        (document.change, _kind(document.grade, rel)) for each in found.queries for document in each.documents
+    )
     columns = (Column(f"in the top {found.top}", numeric=False), *(Column(kind) for kind in kinds))
     rows = [[name(change), *(count(counts[change, kind]) for kind in kinds)] for change in ("entered", "left", "moved")]
     return Grid("changes-documents", columns, plain_rows(rows), "changes", tools=False)
 
 
-def _kind(grade: float | None) -> str:
-    return "unjudged" if grade is None else "relevant" if grade > 0 else "not relevant"
+def _kind(grade: float | None, rel: float) -> str:
+    return "unjudged" if grade is None else "relevant" if grade >= rel else "not relevant"
 
 
 def _queries(material: Material, found: Difference) -> Grid:

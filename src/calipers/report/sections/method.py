@@ -43,6 +43,7 @@ def parameters(material: Material) -> list[tuple[str, str]]:
         ("in full", ", ".join(repr(m) for m in material.scores.definitions)),
         ("conventions", given["like"] or "Calipers' own"),
         ("ties", given["ties"]),
+        ("smallest relevant grade", f"{material.rel:g}"),
         ("depth", given["depth"] or "all retrieved documents"),
         ("unjudged documents", "removed" if given["condensed"] else "kept, not relevant"),
         ("score of a query without relevant documents", _policy(given["empty"], "0; skipped by normalised measures")),

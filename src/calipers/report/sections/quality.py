@@ -80,7 +80,7 @@ def _grid(material: Material, unjudged: Floats) -> Grid:
 
 def _facts(material: Material) -> list[tuple[str, str]]:
     pool = material.judgments.pool
-    relevant = pool.relevant(1)
+    relevant = pool.relevant(material.rel)
     grades = np.unique(pool.grade).tolist()
     shown = ", ".join(f"{g:g}" for g in grades[:8]) + (" ..." if len(grades) > 8 else "")
     return [

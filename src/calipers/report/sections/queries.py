@@ -69,7 +69,7 @@ def _above_random(types: QueryTypes) -> int:
 
 def _grid(material: Material, types: QueryTypes) -> Grid:
     pool = material.judgments.pool
-    size, relevant = pool.size.tolist(), pool.relevant(1).tolist()
+    size, relevant = pool.size.tolist(), pool.relevant(material.rel).tolist()
     best, texts = _best(material), material.query_texts
     columns = (
         Column("query", numeric=False),
