@@ -422,6 +422,23 @@ def test_bounds_of_a_normalised_measure_are_refused() -> None:
 # -- depth of judging -----------------------------------------------------------------------------------------
 
 
+def test_an_experiment_with_normalised_measures_has_bounds_and_types_of_queries() -> None:
+    """As README's first example, which scores V2(AP) next to other measures."""
+    qrels = {"q1": {"a": 2, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
+    runs = {"one": {"q1": {"a": 2, "b": 1}, "q2": {"c": 2, "b": 1}}, "other": {"q1": {"c": 1}, "q2": {"a": 1}}}
+    exp = cal.Experiment(qrels, runs, "V2(P@1) P@1 nDCG@2 U(AP)", warn=False)
+    plain = exp.with_(measures="P@1 nDCG@2")
+    for population in ("pool", "retrieved", "union"):
+        found, expected = (each.bounds(population=population) for each in (exp, plain))
+        assert (found.measures, found.table().rows) == (("P@1", "nDCG@2"), expected.table().rows)
+        assert found.notes == ("V2(P@1), U(AP) are made of bounds: left out", *expected.notes)
+        types, known = (each.queries(population=population) for each in (exp, plain))
+        assert types.table().rows == known.table().rows
+        assert types.notes == ("V2(P@1), U(AP) are made of bounds: left out", *known.notes)
+    with pytest.raises(cal.CalipersError, match=r"V2\(P@1\) is made of bounds itself; ask for those of P@1"):
+        exp.with_(measures="V2(P@1)").queries()
+
+
 def test_depth_for_residual() -> None:
     for p in (0.5, 0.8, 0.95):
         depth = depth_for_residual(p, 0.01)

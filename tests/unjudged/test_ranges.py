@@ -336,6 +336,20 @@ def test_what_has_no_ranges_is_refused(options: dict[str, Any], said: str) -> No
         cal.Experiment({"q": {"a": 2, "b": 1}}, {"q": {"a": 2, "x": 1}}, **arguments).ranges(**of_question)
 
 
+def test_normalised_measures_without_ranges_are_left_out() -> None:
+    qrels, run = {"q": {"a": 2, "b": 0}}, {"q": {"a": 2, "x": 1}}
+    exp = cal.Experiment(qrels, run, "V2(nDCG@10) AP V1(AP)", warn=False)
+    found, plain = (each.ranges(unseen=30) for each in (exp, exp.with_(measures="AP")))
+    assert found.mean().rows == plain.mean().rows
+    (note,) = found.notes[len(plain.notes) :]
+    assert note.startswith("V2(nDCG@10), V1(AP) are left out, each for this reason: its range has no closed form")
+    assert exp.ranges().measures == exp.scores.measures  # all gradings of one document can be tried
+    with pytest.warns(cal.CalipersWarning, match="are left out"):
+        cal.Experiment(qrels, run, "V2(nDCG@10) AP V1(AP)").ranges(unseen=30)
+    with pytest.raises(cal.CalipersError, match="no measure has ranges: its range has no closed form"):
+        exp.with_(measures="V2(nDCG@10) V1(AP)").ranges(unseen=30)
+
+
 def test_a_document_twice_is_refused(tmp_path: Any) -> None:
     (tmp_path / "run.txt").write_text("q Q0 x 1 2.0 r\nq Q0 y 2 1.5 r\nq Q0 x 3 1.0 r\n")
     with pytest.raises(cal.CalipersError, match=r"run\.txt:3: document 'x' appears twice for query 'q'"):

@@ -87,12 +87,11 @@ def command(
     note(types.summary)
     for sentence in types.notes:
         note(sentence)
-    measures = list(experiment.measures)
 
     def chart(charts: Any) -> Any:
         limits = experiment.bounds(population=population)
-        histograms = (charts.expected_histogram(limits, name) for name in measures)
-        return charts.stacked(charts.query_map(types, " ".join(measures)), *histograms)
+        histograms = (charts.expected_histogram(limits, name) for name in limits.measures)
+        return charts.stacked(charts.query_map(types, " ".join(limits.measures)), *histograms)
 
     draw(plot, chart)
     table = types.table()

@@ -29,7 +29,7 @@ from calipers.measures.normalisation import population_of, refuse_parts, standar
 from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table, as_number
 
@@ -56,6 +56,7 @@ class Bounds(Result):
     exactness: dict[
         str, dict[str, ComputationMethod]
     ]  # of ideal, expected, worst and, where there is one, sd: how it was found
+    left_out: tuple[str, ...] = ()  # a sentence on normalised measures, if some were asked for
 
     @property
     def inexact(self) -> dict[str, str]:
@@ -102,8 +103,8 @@ class Bounds(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on bounds that are not exact, with their errors."""
-        return tuple(exactness_notes(self.inexact, self.largest_errors))
+        """Sentences on measures that were left out, and on bounds that are not exact, with their errors."""
+        return (*self.left_out, *exactness_notes(self.inexact, self.largest_errors))
 
     def tables(self) -> Tables:
         """Return the tables by name."""
@@ -184,6 +185,8 @@ def bounds(
     costs: what documents cost to read, as in `evaluate`; 1 where nothing is given. With runs, all documents that some
         run retrieves are shuffled as well. document_groups: the groups that they belong to, likewise.
 
+    Normalised measures, such as V2(nDCG@10), are made of bounds themselves. They are left out, and a note says so.
+
     Not everything has a closed form: `exactness` says of each bound how it was found; `error` and `sd_error` hold the
     standard errors of expected scores and of standard deviations that are sampled.
 
@@ -225,9 +228,7 @@ def bounds_of(
     refuse_parts(known.pool)
     named = {name: measure.bind(known.pool) for name, measure in evaluation.measures.items()}
     rules.check(known, named.values())
-    for name, measure in named.items():
-        if measure.form.traits.is_normalised:
-            raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
+    named, left_out = _without_normalised(named)
     if population == "pool" and facts is None:
         refuse_one_grade(known.pool, named)
     systems: tuple[str, ...] = ()
@@ -283,7 +284,20 @@ def bounds_of(
         exactness={
             name: _exactness(measure.form, sets[name], errors.get(name), sd, ideal) for name, measure in named.items()
         },
+        left_out=left_out,
     )
+
+
+def _without_normalised(measures: Mapping[str, Measure]) -> tuple[dict[str, Measure], tuple[str, ...]]:
+    """Return the measures that are not normalised, and a sentence on those that are. Refuse only normalised ones."""
+    kept = {name: measure for name, measure in measures.items() if not measure.form.traits.is_normalised}
+    normalised = [name for name in measures if name not in kept]
+    if not normalised:
+        return kept, ()
+    if not kept:
+        of = measures[normalised[0]].parameters["of"]
+        raise CalipersError(f"{normalised[0]} is made of bounds itself; ask for those of {of!r}")
+    return kept, (f"{', '.join(normalised)} {verb(len(normalised), 'is', 'are')} made of bounds: left out",)
 
 
 def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:

@@ -44,7 +44,7 @@ class QueryTypes(Result):
     types: tuple[str, ...]  # informative, ideal, uninformative, hard, easy, or undefined
     actual: Floats
     expected: Floats
-    notes: tuple[str, ...] = ()  # on the documents of a random ranking, and on scores that are not exact
+    notes: tuple[str, ...] = ()  # on measures left out, random rankings, and scores that are not exact
 
     @property
     def difference(self) -> Floats:
@@ -99,7 +99,7 @@ def queries(
 ) -> QueryTypes:
     """Return the type of each query (ideal, easy, hard, ...) from the scores of all systems and the bounds.
 
-    population: the documents that random rankings shuffle, as in `bounds`.
+    population: the documents that random rankings shuffle, as in `bounds`. Normalised measures are left out.
 
     >>> import calipers as cal
     >>> qrels = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
@@ -107,7 +107,8 @@ def queries(
     >>> cal.Experiment(qrels, run, "P@1").queries().types
     ('ideal', 'hard')
     """
-    return query_types(evaluation.scores, bounds_of(evaluation, population=population), thresholds)
+    limits = bounds_of(evaluation, population=population)
+    return query_types(evaluation.scores.of_measures(limits.measures), limits, thresholds)
 
 
 def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = None) -> QueryTypes:
@@ -142,7 +143,7 @@ def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = 
         expected = np.stack([bounds.expected[name] for name in scores.measures]) / ideal
         expected = _mean(expected, (0, 1) if expected.ndim == 3 else (0,))
     inexact = exactness_notes(scores.exactness | bounds.inexact, scores.errors | bounds.largest_errors)
-    notes = (*inexact, what_is_shuffled(bounds.population))
+    notes = (*bounds.left_out, *inexact, what_is_shuffled(bounds.population))
     return QueryTypes(scores.queries, tuple(_types(actual, expected, thresholds)), actual, expected, notes)
 
 

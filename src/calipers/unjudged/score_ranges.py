@@ -23,7 +23,7 @@ from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
-from calipers.plurals import counted, shape
+from calipers.plurals import counted, shape, verb
 from calipers.results.messages import notes_about, seen_in
 from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES, Coverage, Scores
@@ -340,7 +340,8 @@ def ranges(
     be a number: if undefined queries were skipped, the range of a mean would not be the mean of the ranges.
 
     Ranges are exact for weighted sums (P, DCG, RBP, ...), RR, ERR, Success, HIT, nDCG, AP, Recall and F. For other
-    measures, all gradings of a list are tried if there are at most 20,000; longer lists are refused. A range is over
+    measures, all gradings of a list are tried if there are at most 20,000; longer lists are refused, or if the measure
+    is a normalised one beside others, such as V2(nDCG@10), it is left out and a note says so. A range is over
     gradings of all unjudged documents. The score of a measure that ignores unjudged documents, such as bpref, may
     therefore lie outside its range.
 
@@ -398,7 +399,7 @@ def _ranges(
         *notes_about(seen_in(coverage, systems), options.ties),
     )
     warn_user(notes, evaluation.warn)
-    found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
+    found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused, evaluation.warn)
     if prior is None:
         return found
     return replace(found, random_grades=RandomGrading(prior[0], grade_chances(prior[0], opened, grades), *prior[1:]))
@@ -412,8 +413,10 @@ def _of_lists(
     options: ScoringOptions,
     notes: tuple[str, ...],
     refused: dict[str, str] | None,
+    warn: bool,
 ) -> Ranges:
     found: dict[str, OpenScores] = {}
+    left_out: dict[str, list[str]] = {}  # names by the reason
     for name, measure in named.items():
         try:
             bound = bound_to(measure, opened.judgments.pool, float(grades[-1]))
@@ -421,11 +424,20 @@ def _of_lists(
             each.range  # noqa: B018  refuses what has none
             found[name] = each
         except CalipersError as error:
-            if refused is None:
+            if refused is None and not (measure.form.traits.is_normalised and len(named) > 1):
                 raise CalipersError(f"{name}: {error.message}", parameter=error.parameter) from None
-            refused[name] = error.message
+            if refused is None:
+                left_out.setdefault(error.message, []).append(name)
+            else:
+                refused[name] = error.message
     if not found:
-        raise CalipersError("no measure has ranges: " + next(iter((refused or {"": "none is named"}).values())))
+        whys = (*left_out, *(refused or {}).values(), "none is named")
+        raise CalipersError(f"no measure has ranges: {whys[0]}")
+    lacking = [
+        f"{', '.join(of)} {verb(len(of), 'is left out', 'are left out, each for this reason')}: {why}"
+        for why, of in left_out.items()
+    ]
+    warn_user(lacking, warn)
     return Ranges(
         measures=tuple(found),
         systems=opened.systems,
@@ -437,7 +449,7 @@ def _of_lists(
         unknown=opened.count,
         grades=grades,
         unseen=unseen,
-        notes=notes,
+        notes=(*notes, *lacking),
         open_scores=found,
         options=options,
     )
