@@ -67,8 +67,12 @@ def test_sections_and_figures(page: Path, folder: Path) -> None:
 
 def test_answers_have_no_chance_and_nobody_judged_them(folder: Path) -> None:
     path = folder / "answers.html"
-    shown = run("text", "report", folder / "answers.jsonl", "-m", "NuggetRecall nDCG@10", "-o", path, "--strict")
+    arguments = ("text", "report", folder / "answers.jsonl", "-m", "NuggetRecall nDCG@10", "-o", path)
+    shown = run(*arguments)
     assert shown.exception is None, shown.output
+    (warning,) = [line for line in shown.stderr.splitlines() if "warning: " in line]
+    assert "50.0% of the documents in the top 10 are unjudged" in warning
+    assert "(--strict)" in str(run(*arguments, "--strict").exception)
     keys = re.findall(r'<section id="(\w+)"', path.read_text(encoding="utf-8"))
     assert keys == ["top", "systems", "differs", "trust", "texts", "method"]
 

@@ -341,7 +341,7 @@ def ranges(
 
     Ranges are exact for weighted sums (P, DCG, RBP, ...), RR, ERR, Success, HIT, nDCG, AP, Recall and F. For other
     measures, all gradings of a list are tried if there are at most 20,000; longer lists are refused, or if the measure
-    is a normalised one beside others, such as V2(nDCG@10), it is left out and a note says so. A range is over
+    is a normalised one among others, such as V2(nDCG@10), it is left out and a note says so. A range is over
     gradings of all unjudged documents. The score of a measure that ignores unjudged documents, such as bpref, may
     therefore lie outside its range.
 
