@@ -158,7 +158,7 @@ class Check(Result):
         if not self.max_query_drop:
             return
         if not self.query_drops:
-            yield f"no {self.unit} of {self.new} loses more than is allowed per {self.unit}"
+            yield f"No {self.unit} of {self.new} loses more than is allowed per {self.unit}"
             return
         queries = {loss.query for _, _, loss in self.query_drops}
         measure, limit, loss = self.query_drops[0]

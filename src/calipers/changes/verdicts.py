@@ -195,7 +195,7 @@ class MeanVerdict:
     def would_tell(self) -> str:
         """The number of queries that would decide."""
         if self.needed is None:
-            return f"no number of {plural_of(self.unit)} would tell"
+            return f"unknown how many {plural_of(self.unit)} would tell"
         return f"about {counted(self.needed, self.unit)} would tell"
 
 
