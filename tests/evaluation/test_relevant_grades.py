@@ -25,9 +25,9 @@ STARS = {"q1": {"d1": 1, "d2": 2, "d4": 4, "d5": 5}, "q2": {"e1": 1, "e3": 3, "e
 RUNS = {"high": {"q1": ["x", "d5", "d4"], "q2": ["y", "e5"]}, "low": {"q1": ["d1", "d2"], "q2": ["e1", "e3"]}}
 AS_GAINS = {1: 0, 2: 1, 3: 2, 4: 3, 5: 4}
 NOTE = (
-    "all judged documents are relevant: their grades are 1 to 5. If these are stars, name the smallest relevant grade "
-    "(relevant, --relevant 4). For nDCG, also rename the grades "
-    '(grades of read_judgments, --rename-grades "1:0 2:1 3:2 4:3 5:4"); 4 is then 3'
+    "all judged documents are relevant: their grades are 1 to 5. If these are stars, say which are relevant: "
+    "relevant=4 (--relevant 4), or AP(rel=4) in the name of a measure. For nDCG, read them with other grades, too: "
+    'grades= of read_judgments (--rename-grades "1:0 2:1 3:2 4:3 5:4"); the smallest relevant grade is then 3'
 )
 BINARY = [name for name, profile in CONVENTIONS.items() if profile.labels.highest == 1]
 
@@ -263,6 +263,12 @@ def test_wrong_tables_on_the_command_line_are_refused(text: str, files: list[str
 )
 def test_stars_are_noted(judgments: Any, measures: str, options: dict[str, Any], noted: bool) -> None:
     assert (NOTE in scores(measures, judgments, **options).notes) is noted
+
+
+def test_the_advice_keeps_the_distances_of_grades() -> None:
+    """No document has 3 stars, and still 4 are one less than 5 and two more than 2."""
+    notes = scores("nDCG", {"q1": {"d1": 1, "d2": 2, "d4": 4, "d5": 5}}).notes
+    assert '(--rename-grades "1:0 2:1 4:3 5:4"); the smallest relevant grade is then 3' in notes[0]
 
 
 def test_inspect_and_report_say_it_as_well(tmp_path: Path) -> None:

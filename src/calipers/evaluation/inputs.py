@@ -260,12 +260,15 @@ def notes_on_grades(judgments: Judgments, rel: float, measures: Iterable[Measure
     grades = np.unique(judgments.pool.grade).tolist() if judgments.pool.kind == "grades" else []
     if len(grades) < 3 or grades[0] < min([_relevant_from(measure, rel) for measure in measures] or [rel]):
         return []
-    renamed = [f"{grade:g}:{place}" for place, grade in enumerate(grades)]
+    lowest = grades[0]
+    renamed = [f"{grade:g}:{grade - lowest:g}" for grade in grades]
     example = " ".join(renamed if len(renamed) <= 6 else [*renamed[:2], "..."])
+    star = f"{grades[-2]:g}"
     return [
-        f"all judged documents are relevant: their grades are {grades[0]:g} to {grades[-1]:g}. If these are stars, "
-        f"name the smallest relevant grade (relevant, --relevant {grades[-2]:g}). For nDCG, also rename the grades "
-        f'(grades of read_judgments, --rename-grades "{example}"); {grades[-2]:g} is then {len(grades) - 2}'
+        f"all judged documents are relevant: their grades are {lowest:g} to {grades[-1]:g}. If these are stars, say "
+        f"which are relevant: relevant={star} (--relevant {star}), or AP(rel={star}) in the name of a measure. For "
+        f'nDCG, read them with other grades, too: grades= of read_judgments (--rename-grades "{example}"); the '
+        f"smallest relevant grade is then {grades[-2] - lowest:g}"
     ]
 
 

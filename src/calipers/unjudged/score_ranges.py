@@ -398,8 +398,8 @@ def _ranges(
         *lacking,
         *notes_about(seen_in(coverage, systems), options.ties),
     )
-    warn_user(notes, evaluation.warn)
-    found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused, evaluation.warn)
+    found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
+    warn_user(found.notes, evaluation.warn)
     if prior is None:
         return found
     return replace(found, random_grades=RandomGrading(prior[0], grade_chances(prior[0], opened, grades), *prior[1:]))
@@ -413,7 +413,6 @@ def _of_lists(
     options: ScoringOptions,
     notes: tuple[str, ...],
     refused: dict[str, str] | None,
-    warn: bool,
 ) -> Ranges:
     found: dict[str, OpenScores] = {}
     left_out: dict[str, list[str]] = {}  # names by the reason
@@ -437,7 +436,6 @@ def _of_lists(
         f"{', '.join(of)} {verb(len(of), 'is left out', 'are left out, each for this reason')}: {why}"
         for why, of in left_out.items()
     ]
-    warn_user(lacking, warn)
     return Ranges(
         measures=tuple(found),
         systems=opened.systems,
