@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.changes.difference import beyond_rounding
 from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CalipersWarning
@@ -77,7 +76,7 @@ def test_means_and_order_are_those_of_the_scores() -> None:
 
 def test_differences_of_rounding_are_none() -> None:
     scores = np.array([[0.1 + 0.2, 0.5], [0.3, 0.25]])
-    assert beyond_rounding(Differences.of(scores, np.array([0]), np.array([1]))).tolist() == [0.0, 0.25]
+    assert Differences.of(scores, np.array([0]), np.array([1])).value.tolist() == [[0.0, 0.25]]
 
 
 def test_undefined_queries_are_last() -> None:
@@ -155,7 +154,7 @@ def test_the_command_shows_means_gains_and_losses(files: Path, capfd: pytest.Cap
     assert f"the 2 largest gains of {len(seen.gains)}, nDCG@5; documents of the top 5" in out
     assert str(seen.gains[0].documents[0]) in out
     assert out.index("largest loss") < out.index("largest gains")
-    assert f"calipers: new against old: {seen.means[0]} (0.95 interval)." in err
+    assert f"calipers: new against old: {seen.means[0]} (Student's 0.95 interval)." in err
 
 
 def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -> None:

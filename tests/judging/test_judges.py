@@ -352,7 +352,7 @@ def test_only_queries_of_both_count_and_conflicts_are_found() -> None:
     runs = {
         name: {f"q{i}": {"a": 2.0 * better, "b": 1.0} for i in range(9)} for name, better in (("up", 1), ("down", 0))
     }
-    runs["up"]["q4"] = {"b": 1.0, "c": 2.0}  # so that the differences vary
+    runs["up"]["q4"] = runs["down"]["q4"] = {"c": 2.0}  # so that the differences vary
     (row,) = cal.Experiment(human, runs, "P@1").judges({"j": judge}, alpha=0.4).effects().rows
     assert row[2:6] == (-1.0, -1.0, -1.0, cal.stats.rbo(["up", "down"], ["down", "up"]).value)
     assert row[6:] == (1, "up", 0, 1, 0, 0)

@@ -214,10 +214,11 @@ def test_the_verdict_names_the_leader_the_figures_and_the_next_step(tmp_path: Pa
     assert said.startswith(
         "undecided good leads 3 systems in RR over 40 queries, but is not shown to differ from fair."
     )
-    assert f"{lead:+.4f} difference from fair (95% interval {low:+.4f} to {high:+.4f}, adjusted p {p:.4f})" in said
+    detail = f"Student's 95% interval {low:+.4f} to {high:+.4f}, adjusted p {p:.4f}, t test"
+    assert f"{lead:+.4f} difference from fair ({detail})" in said
     gain = scores["RR"][0] - scores["RR"][1]
     needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), difference=lead).queries[0]
-    assert f"{needed} queries needed to detect a true difference of this size (power 0.8)" in said
+    assert f"{needed} queries needed to detect a true difference of this size (paired t test, power 0.8)" in said
     assert "unjudged" not in said, "every document is judged"
     assert f"What to do next Evaluate on more queries. About {needed} detect" in said
     assert "exp.diff('fair', 'good')" in said
@@ -272,7 +273,7 @@ def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
     mean = found.means[0]
     said = verdict_of(text)
     assert said.startswith(f"better new is better than old: mean RR from {mean.old:.4f} to {mean.new:.4f}.")
-    assert f"{mean.low:+.4f} to {mean.high:+.4f} 95% interval of the difference (p <0.0001)" in said
+    assert f"{mean.low:+.4f} to {mean.high:+.4f} Student's 95% interval of the difference (p <0.0001, t test)" in said
     assert f"{mean.wins} : {mean.losses} queries won and lost by new; {mean.ties} are equal" in said
     assert '<h1 dir="auto">new and old on judgments</h1>' in text
     assert '<p class="lead">40 queries · 120 judgments · RR, AP</p>' in text

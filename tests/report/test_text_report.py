@@ -80,10 +80,12 @@ def test_answers_have_no_chance_and_nobody_judged_them(folder: Path) -> None:
 def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> None:
     """Under an error the lowest system leads, beats others and is in bold, in tables as in sentences."""
     require.module("sacrebleu")
-    path = folder / "edits.html"
-    shown = run("text", "report", folder / "data.jsonl", "-m", "TER ROUGE-1 V2(TER)", "-o", path)
+    path, data = folder / "edits.html", folder / "edits.jsonl"
+    first, *others = (folder / "data.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    data.write_text("".join([first.replace("the cat", "a dog and the cat", 1), *others]), encoding="utf-8")
+    shown = run("text", "report", data, "-m", "TER ROUGE-1 V2(TER)", "-o", path)
     assert shown.exception is None, shown.output
-    scores = Evaluation(as_collection(folder / "data.jsonl"), "TER ROUGE-1 V2(TER)").scores
+    scores = Evaluation(as_collection(data), "TER ROUGE-1 V2(TER)").scores
     means = dict(zip(scores.systems, scores.mean()["TER"], strict=True))
     order = sorted(means, key=means.__getitem__)
     text = path.read_text(encoding="utf-8")

@@ -32,10 +32,10 @@ from calipers.results.messages import some
 from calipers.results.query_groups import ScoresByGroup
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, PValue, Table, four_digits, markdown_text
+from calipers.results.tables import Cell, PValue, Statistic, Table, four_digits, markdown_text
 from calipers.stats.correction import CORRECTIONS
 from calipers.stats.differences import Differences
-from calipers.stats.significance import USUAL, student
+from calipers.stats.significance import USUAL, equal_differences, student
 
 CHANGES = ("entered", "left", "moved")
 TOP = 10  # documents per list that are compared if the first measure has no cutoff
@@ -147,7 +147,7 @@ class Difference(Result):
     @property
     def summary(self) -> str:
         """The change of the mean under the first measure."""
-        return f"{self.new} against {self.old}: {self.means[0]} ({self.level:.4g} interval)."
+        return f"{self.new} against {self.old}: {self.means[0]} (Student's {self.level:.4g} interval)."
 
     # -- tables ------------------------------------------------------------------------------------
 
@@ -273,7 +273,7 @@ class Difference(Result):
     def for_pull_request(self, limit: int = SHOWN) -> str:
         """Return Markdown for a comment: a sentence, the means, and losses and gains that fold."""
         first = f"**{markdown_text(self.new)}** against **{markdown_text(self.old)}**: "
-        parts = [first + markdown_text(str(self.means[0])) + f" ({self.level:.4g} interval)\n"]
+        parts = [first + markdown_text(str(self.means[0])) + f" (Student's {self.level:.4g} interval)\n"]
         parts.append(self.table().to_markdown())
         if self.groups:
             parts.append(f"Groups of queries:\n\n{self.table('groups').to_markdown()}")
@@ -353,7 +353,7 @@ def diff_of_scores(
     check_level(level)
     old, new = scores.systems
     values = [Differences.of(each, np.array([1]), np.array([0])) for each in scores.values]
-    gained = np.array([np.where(each.shared[0], beyond_rounding(each), np.nan) for each in values])
+    gained = np.array([np.where(each.shared[0], each.value[0], np.nan) for each in values])
     first = [()] * len(scores.queries) if documents is None else documents
     worst_first = np.argsort(gained[0], kind="stable").tolist()  # NaN last
     olds, news, gains = scores.values[:, 0].T.tolist(), scores.values[:, 1].T.tolist(), gained.T.tolist()
@@ -366,11 +366,22 @@ def diff_of_scores(
         for q in worst_first
     )  # fmt: skip
     by_group = None if query_groups is None else scores.by(query_groups)
+    means = _means(scores, level)
     return Difference(
-        old, new, scores.measures, _means(scores, level), queries, top, level, scores,
-        notes=(*scores.notes, *(() if by_group is None else by_group.notes)),
+        old, new, scores.measures, means, queries, top, level, scores,
+        notes=(*scores.notes, *(() if by_group is None else by_group.notes), *_undefined(means, scores.unit)),
         **({} if by_group is None else _of_groups(by_group, level)),
     )  # fmt: skip
+
+
+def _undefined(means: Sequence[MeanChange], unit: str) -> list[str]:
+    """Return a note about measures under which all differences are equal and not 0."""
+    found = [each for each in means if each.queries > 1 and math.isnan(each.p)]
+    if not found:
+        return []
+    return [
+        equal_differences(", ".join(each.measure for each in found), "t", max(each.queries for each in found), unit)
+    ]
 
 
 def _of_groups(scores: ScoresByGroup, level: float) -> dict[str, Any]:
@@ -379,11 +390,6 @@ def _of_groups(scores: ScoresByGroup, level: float) -> dict[str, Any]:
     p = np.array([[each.p for each in means] for means in groups.values()])
     adjusted = CORRECTIONS["holm"](p.T).T.tolist()
     return {"groups": groups, "p_adjusted": dict(zip(groups, map(tuple, adjusted), strict=True))}
-
-
-def beyond_rounding(differences: Differences) -> Floats:
-    """Return the differences of one pair, per query. Differences by rounding alone become 0."""
-    return np.where(differences.rounded[0] == 0, 0.0, differences.value[0])
 
 
 def _means(scores: Scores, level: float) -> tuple[MeanChange, ...]:
@@ -395,10 +401,9 @@ def _mean(name: str, values: Floats, level: float, unit: str) -> MeanChange:
     differences = Differences.of(values, np.array([1]), np.array([0]))
     both = differences.shared[0]
     old, new = (mean_of(row[both].tolist()) if both.any() else math.nan for row in values)
-    rounded = differences.rounded[0][both]
-    wins, losses = int((rounded > 0).sum()), int((rounded < 0).sum())
+    wins, losses = int((differences.value[0] > 0).sum()), int((differences.value[0] < 0).sum())
     found = student(values, np.array([1]), np.array([0]), replace(USUAL, level=level))
-    low, high, p = float(found.low[0]), float(found.high[0]), PValue(found.p[0])
+    low, high, p = Statistic(found.low[0]), Statistic(found.high[0]), PValue(found.p[0])
     mean = float(differences.mean[0])
     count = int(both.sum())
     return MeanChange(name, old, new, mean, low, high, p, wins, losses, count - wins - losses, count, unit)

@@ -26,7 +26,6 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from calipers.changes.difference import beyond_rounding
 from calipers.changes.gate_limits import Drop
 from calipers.errors import CalipersError
 from calipers.lists import Floats
@@ -276,7 +275,7 @@ def decision_of(
     if not both.any():
         raise CalipersError(f"no query has a score of both systems under {name_of(measure, group)}")
     n = int(both.sum())
-    changes = beyond_rounding(differences)[both]
+    changes = differences.value[0][both]
     old, new = (mean(row[both].tolist()) for row in values)
     if allowed.relative and old < 0:
         what = "which is negative: give a number instead of a percentage"
@@ -324,7 +323,7 @@ def floor_of(measure: str, group: str, floor: float, ends: Ends, values: Floats,
 
 def losses_of(differences: Differences, values: Floats, queries: Sequence[str]) -> Iterator[Loss]:
     """Yield the losses of the new system, largest first."""
-    gained = beyond_rounding(differences)  # 0 if one of the systems has no score
+    gained = differences.value[0]  # 0 if one of the systems has no score
     for q in np.argsort(gained, kind="stable").tolist():
         if gained[q] < 0:
             yield Loss(queries[q], float(values[0, q]), float(values[1, q]), float(gained[q]))

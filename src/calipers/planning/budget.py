@@ -47,7 +47,7 @@ from calipers.native.scanner import rank_segments
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table
-from calipers.stats.differences import Differences, all_pairs
+from calipers.stats.differences import ROUNDING, Differences, all_pairs
 from calipers.stats.significance import SEED
 
 COLUMNS = ("measure", "depth", "queries", "judgments", "power", "low", "high", "frontier")
@@ -324,9 +324,10 @@ def _significant(
         centred = (mean - own[:, None]) * spread
         moved = centred + (own[:, None] if difference is None else difference)
         count = count.reshape(pilots, samples, -1)
+        square[square < ROUNDING * np.square(mean).reshape(square.shape)] = 0.0
         error = np.sqrt(square.reshape(pilots, samples, -1) / np.maximum(count - 1, 1)) * spread
         critical = stdtrit(np.arange(-1, n), 1 - alpha / 2)[count.astype(np.int64)]  # by number of shared queries
-        found = (np.abs(moved) > critical * error) & (count > 1) & (np.abs(moved) > 1e-12)
+        found = (np.abs(moved) > critical * error) & (error > 0)  # a sample of equal differences shows nothing
     return np.asarray(found.mean(axis=(1, 2)))
 
 

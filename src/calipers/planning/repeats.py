@@ -49,7 +49,7 @@ from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, pairs_of
 from calipers.stats.correction import CORRECTIONS, correction_name
-from calipers.stats.differences import ratio
+from calipers.stats.differences import Differences, ratio
 from calipers.stats.significance import Outcome
 
 COMPONENTS = ("query", "system", "repeat", "interaction", "residual")
@@ -326,11 +326,8 @@ def _tested(values: Floats, runs: Sequence[Sequence[int]], means: Floats, a: Any
         residual[s] = np.square(own - means[s] - main[:, None]).sum()
     free = (r[a] - 1) + (r[b] - 1)
     share = 1 / r[a] + 1 / r[b]
-    difference = means[a] - means[b]
-    mean = difference.mean(axis=1)
-    spread = difference.std(axis=1, ddof=1)
-    spread[spread <= 1e-13 * np.abs(difference).max(axis=1, initial=0.0)] = 0.0
-    mean[np.abs(mean) <= 1e-13 * np.abs(difference).sum(axis=1)] = 0.0
+    differences = Differences.of(means, a, b)
+    mean, spread = differences.mean, differences.deviation
     by_query = np.square(spread) / n
     some = np.maximum(free, 1)
     by_repeat = np.where(free > 0, (between[a] + between[b]) / some * share, 0.0)
@@ -342,12 +339,13 @@ def _tested(values: Floats, runs: Sequence[Sequence[int]], means: Floats, a: Any
         freedom = np.where(more, np.square(square) / parts, n - 1.0)
     freedom = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), n - 1.0)
     error = np.sqrt(square)
-    width = stdtrit(freedom, (1 + level) / 2) * error
+    t = ratio(mean, error)
+    width = np.where(np.isnan(t), np.nan, stdtrit(freedom, (1 + level) / 2) * error)
     return Outcome(
         difference=mean,
         low=mean - width,
         high=mean + width,
-        p=np.minimum(2 * stdtr(freedom, -np.abs(ratio(mean, error))), 1.0),
+        p=np.minimum(2 * stdtr(freedom, -np.abs(t)), 1.0),
         effect=ratio(mean, spread),
         n=np.full(len(mean), n),
     )

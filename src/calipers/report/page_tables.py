@@ -78,9 +78,11 @@ def count(value: int, of: int | None = None) -> Cell:
 def p_text(p: float) -> str:
     """Return a p value as text. Values below 0.0001 are never shown as 0.
 
-    >>> p_text(0.034), p_text(1e-9)
-    ('0.0340', '<0.0001')
+    >>> p_text(0.034), p_text(1e-9), p_text(float("nan"))
+    ('0.0340', '<0.0001', 'undefined')
     """
+    if math.isnan(p):
+        return "undefined"
     return "<0.0001" if p < 0.0001 else f"{p:.4f}"
 
 

@@ -16,6 +16,7 @@ from calipers.plurals import counted, plural_of, verb
 from calipers.report.page_tables import p_text
 from calipers.results.tables import as_number
 from calipers.stats.comparison import Comparison
+from calipers.stats.differences import Differences
 
 if TYPE_CHECKING:
     from calipers.report.material import Material, ScoredMaterial
@@ -24,6 +25,7 @@ POWER = 0.8  # for the number of queries that would detect a difference
 NAMED = 3  # number of systems that a sentence names
 BUDGET = 200  # number of documents that the suggested command selects for judging
 MAX_DROP = 0.01  # of the suggested check
+INTERVALS = {"bootstrap": "bootstrap", "tukey": "Tukey's"}  # methods of intervals; those of other tests are Student's
 
 Badge = Literal["better", "worse", "undecided"]
 Figure = tuple[str, str]  # a number as text, and the words that explain it
@@ -74,11 +76,11 @@ def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
     names = material.scores.systems
     means = [_mean(material, measure, place) for place in (old, new)]
     values = material.scores.values[material.scores.measures.index(measure)]
-    gain = values[new] - values[old]
-    gain = gain[~np.isnan(gain)]
-    difference = float(gain.mean()) if len(gain) else math.nan
+    differences = Differences.of(values, np.array([new]), np.array([old]))
+    gain = differences.value[differences.shared]
+    difference = float(differences.mean[0])
     sign = -1 if measure in material.scores.lower else 1
-    won, lost = (int((sign * side * gain > ROUNDING).sum()) for side in (1, -1))
+    won, lost = (int((sign * side * gain > 0).sum()) for side in (1, -1))
     same = len(gain) - won - lost
     figures = [(f"{difference:+.4f}", f"difference in mean {measure}: from {means[0]:.4f} to {means[1]:.4f}")]
     units = plural_of(material.unit)
@@ -97,7 +99,7 @@ def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
     m, pair = found.measures.index(measure), 0
     p = float(found.p_adjusted[m][pair])
     interval, detail = _interval(found, m, pair, new)
-    figures += [(interval, f"{detail} of the difference (p {p_text(p)})")] if interval else []
+    figures += [(interval, f"{detail} of the difference ({_p(found, p)})")] if interval else []
     figures.append(counts)
     moved = f"mean {measure} from {means[0]:.4f} to {means[1]:.4f}"
     if found.significant[m][pair]:
@@ -105,10 +107,12 @@ def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
         return Conclusion(f"{names[new]} is {badge} than {names[old]}: {moved}.", badge, tuple(figures))
     side = "better" if sign * difference > 0 else "worse"
     sentence = f"{names[new]} scores {side} than {names[old]} here ({moved}), but the difference may be chance."
+    if math.isnan(p):
+        sentence = (
+            f"{names[new]} scores {side} than {names[old]} here ({moved}), by the same difference on all {units}. "
+            f"The {found.metadata['test']} test says nothing about that; the tests sign and randomization do."
+        )
     return Conclusion(sentence, "undecided", (*figures, *_needed(material, measure, old, new)))
-
-
-ROUNDING = 1e-12  # a difference of two scores that is not larger counts as equal
 
 
 def _interval(found: Comparison, m: int, pair: int, system: int) -> tuple[str, str]:
@@ -116,7 +120,14 @@ def _interval(found: Comparison, m: int, pair: int, system: int) -> tuple[str, s
     outcome = found.outcomes[m]
     ends = (float(outcome.low[pair]), float(outcome.high[pair]))
     low, high = ends if found.a[pair] == system else (-ends[1], -ends[0])
-    return ("", "") if math.isnan(low) else (f"{low:+.4f} to {high:+.4f}", f"{100 * (1 - found.alpha):g}% interval")
+    method = INTERVALS.get(found.metadata["test"], "Student's")
+    name = f"{method} {100 * (1 - found.alpha):g}% interval"
+    return ("", "") if math.isnan(low) else (f"{low:+.4f} to {high:+.4f}", name)
+
+
+def _p(found: Comparison, p: float) -> str:
+    """Return an adjusted p value with the name of its test."""
+    return f"p {p_text(p)}, {found.metadata['test']} test"
 
 
 def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
@@ -131,8 +142,8 @@ def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
     pair = int(mine[np.flatnonzero(others == second)[0]])
     lead = _mean(material, measure, leader) - _mean(material, measure, second)
     interval, detail = _interval(found, m, pair, leader)
-    p = p_text(float(found.p_adjusted[m][pair]))
-    explained = f"{detail} {interval}, adjusted p {p}" if interval else f"adjusted p {p}"
+    p = f"adjusted {_p(found, float(found.p_adjusted[m][pair]))}"
+    explained = f"{detail} {interval}, {p}" if interval else p
     ahead = (f"{lead:+.4f}", f"difference from {scores.systems[second]} ({explained})")
     name, over = scores.systems[leader], counted(len(scores.queries), material.unit)
     equal = sorted((int(s) for s in others[~beaten]), key=order.index)
@@ -169,20 +180,20 @@ def _needed(material: ScoredMaterial, measure: str, one: int, other: int) -> tup
     needed = queries_needed(material, measure, one, other)
     if needed is None:
         return ()
-    words = f"{plural_of(material.unit)} needed to detect a true difference of this size (power {POWER:g})"
+    words = (
+        f"{plural_of(material.unit)} needed to detect a true difference of this size (paired t test, power {POWER:g})"
+    )
     return ((f"{needed:,}", words),)
 
 
 def queries_needed(material: ScoredMaterial, measure: str, one: int, other: int) -> int | None:
     """Return how many queries a t test needs if the true difference of two systems equals the observed one."""
     values = material.scores.values[material.scores.measures.index(measure)]
-    gain = values[one] - values[other]
-    gain = gain[~np.isnan(gain)]
-    sd = float(gain.std(ddof=1)) if len(gain) > 1 else 0.0
-    if not sd or not gain.mean():
+    effect = abs(float(Differences.of(values, np.array([one]), np.array([other])).standardised[0]))
+    if not effect > 0:  # no difference, or no spread
         return None
     try:
-        return smallest_n(abs(float(gain.mean())) / sd, POWER, material.choices.alpha)
+        return smallest_n(effect, POWER, material.choices.alpha)
     except CalipersError:
         return None
 

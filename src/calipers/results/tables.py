@@ -412,7 +412,7 @@ def _exact(cell: Cell) -> str:
 def _short(cell: Cell, digits: int = DIGITS, percent: bool = False) -> str:
     """Return the printed text of a cell. P values have four decimals and are never percentages."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
+        return "-" if isinstance(cell, Statistic) else ""
     if isinstance(cell, PValue):
         return f"<{LEAST_P:.4f}" if cell < LEAST_P else four_digits(cell)
     if isinstance(cell, float):
@@ -472,7 +472,21 @@ def _padded(text: str, width: int, right: bool) -> str:
     return blank + text if right else text + blank
 
 
-class PValue(float):
+class Statistic(float):
+    """An end of an interval, an effect size or a p value. Printed tables have a dash if it is undefined.
+
+    >>> print(Table(("low",), ((Statistic("nan"),), (Statistic(0.25),))))
+       low
+    ------
+         -
+    0.2500
+    <BLANKLINE>
+    """
+
+    __slots__ = ()
+
+
+class PValue(Statistic):
     """A p value. Printed tables show small ones as <0.0001; CSV and JSON have all digits.
 
     >>> print(Table(("p",), ((PValue(0.00002),), (PValue(0.02),))))

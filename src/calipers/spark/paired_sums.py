@@ -93,7 +93,7 @@ class SummedDifferences(Differences):
 
     def __init__(self, sums: Sums) -> None:
         nothing = np.zeros((len(sums.n), 0))
-        super().__init__(nothing, nothing.astype(bool))
+        super().__init__(nothing, nothing.astype(bool), np.zeros(len(sums.n)))
         object.__setattr__(self, "sums", sums)
 
     sums: Sums

@@ -55,18 +55,19 @@ def turned(outcome: Outcome) -> Outcome:
 
 
 def posterior(differences: Differences, rope: float) -> tuple[Floats, Floats, Floats]:
-    """Return the posterior probability that the mean difference is above the rope, inside it, and below it."""
+    """Return the posterior probability that the mean difference is above the rope, inside it, and below it.
+
+    The probabilities are undefined (NaN) if all differences are equal and not 0.
+    """
     from scipy.special import stdtr
 
     mean, error, freedom = differences.mean, differences.error, np.maximum(differences.n - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         above = stdtr(freedom, (mean - rope) / error)
         below = stdtr(freedom, (-mean - rope) / error)
-    certain = error == 0  # a constant difference: all of the mass is in one place
-    half = 0.5 if rope == 0 else 0.0
-    above = np.where(certain, np.where(np.abs(mean) > rope, mean > 0, half), above)
-    below = np.where(certain, np.where(np.abs(mean) > rope, mean < 0, half), below)
-    enough = differences.n > 1
-    inside = np.where(certain, 1 - above - below, np.maximum(1 - above - below, 0.0) if rope else 0.0)
+    same = error == 0  # all differences are 0: all of the mass is there
+    above, below = (np.where(same, 0.0 if rope else 0.5, part) for part in (above, below))
+    inside = np.maximum(1 - above - below, 0.0) if rope else np.zeros_like(above)
+    enough = (differences.n > 1) & ~differences.constant
     above, inside, below = (np.where(enough, part, np.nan) for part in (above, inside, below))
     return above, inside, below

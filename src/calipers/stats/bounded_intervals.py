@@ -112,7 +112,7 @@ def mean_intervals(
 
     Fewer than two scores have no interval (NaN), and neither have scores that are all equal. Notes of the tables name
     the systems with equal scores. If the range of a measure is unknown (DCG, counts, a name that is not a measure's),
-    the interval is Student's, or with `bca` the bootstrap's.
+    the interval is Student's, or with `bca` the bootstrap's; if `logit` was asked for, a note says so.
 
     method: `auto`, `t`, `logit` or `bca`; see the top of this module.
     query_weights: {query: weight} or a file, for weighted means. The method must then be `auto`, and the interval is
@@ -147,6 +147,9 @@ def mean_intervals(
     about = {**scores.metadata, "interval": used}
     rows = [tuple((s, *ends[:, end, i].tolist()) for i, s in enumerate(scores.systems)) for end in (0, 1)]
     notes = _constant(scores)
+    if used == "logit" and (unknown := [n for m, n in enumerate(scores.measures) if not range_of_scores(scores, m)]):
+        named = ", ".join(unknown)
+        notes += (f"{named}: Student's intervals instead of logit, because the range of the scores is unknown",)
     low, high = (Table(("system", *scores.measures), each, about, notes=notes) for each in rows)
     return low, high
 

@@ -21,7 +21,7 @@ from calipers.results.query_groups import stacked
 from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means, order_of
-from calipers.results.tables import PValue, Table
+from calipers.results.tables import PValue, Statistic, Table
 from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, TIMES_TESTS, correction_name
 from calipers.stats.differences import Bools, against, all_pairs
@@ -32,10 +32,13 @@ from calipers.stats.significance import (
     CORRECTED,
     DEFAULT_SAMPLES,
     SEED,
+    STUDENTISED,
     Outcome,
     Settings,
     Test,
+    equal_differences,
     samples_for,
+    smallest_p,
     test_name,
 )
 from calipers.stats.significance import TESTS as PAIRWISE
@@ -46,7 +49,11 @@ TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.baye
 UNCORRECTED = CORRECTED | {"dunnett", "bayes"}  # tests whose p values need no correction
 COLUMNS = ("measure", "system_a", "system_b", "difference", "low", "high", "p", "p_adjusted", "effect", "n")
 EQUIVALENCE_COLUMNS = ("p_equivalence", "p_equivalence_adjusted", "verdict")
-P_VALUES = frozenset({"p", "p_adjusted", *EQUIVALENCE_COLUMNS[:2]})
+STATISTICS: dict[str, type[Statistic]] = {
+    **dict.fromkeys(("low", "high", "effect", *bayesian.COLUMNS), Statistic),
+    **dict.fromkeys(("p", "p_adjusted", *EQUIVALENCE_COLUMNS[:2]), PValue),
+}  # fmt: skip
+NAMED = 3  # pairs that a note names
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -90,7 +97,9 @@ def compare(
     warn: give one CalipersWarning with the notes about queries left out and about significant pairs that one query
         decides. `Comparison.notes` has these notes in any case.
 
-    A query that is undefined for one of two systems is left out of that pair. `n` is the number of queries used.
+    A query that is undefined for one of two systems is left out of that pair. `n` is the number of queries used. If all
+    differences of a pair are equal and not 0, what rests on their spread is undefined (NaN): intervals, the effect `d`,
+    and p of the tests `t`, `bootstrap`, `dunnett` and `bayes`. A note says so.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]], systems=["new", "old"], measure="AP")
@@ -263,7 +272,7 @@ class Comparison(Result):
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Sentences about queries that pairs lack, too few samples, and pairs that one query decides."""
+        """Sentences about queries that pairs lack, what the test cannot show, and pairs that one query decides."""
         from calipers.stats.leave_one_out import influence, influence_warnings
 
         unit = self.metadata.get("unit", "query")
@@ -277,19 +286,78 @@ class Comparison(Result):
         decided = []
         if self.scores is not None and "weighted" not in self.metadata:
             decided = influence_warnings(influence(self.scores, self), self, unit)
-        return (*lacking, *self._too_few_samples(), *decided)
+        return (*lacking, *self.limits, *decided)
+
+    @cached_property
+    def limits(self) -> tuple[str, ...]:
+        """Sentences about what the test cannot show here: too few queries or samples, and equal differences."""
+        return (*self._too_few_queries(), *self._too_few_samples(), *self._equal_differences())
+
+    def _too_few_queries(self) -> list[str]:
+        """Return sentences about measures with too few queries for any p value to be significant."""
+        test, unit = self.metadata["test"], self.metadata.get("unit", "query")
+        measures: dict[int, list[str]] = {}
+        for measure, outcome in zip(self.measures, self.outcomes, strict=True):
+            if (most := int(outcome.n.max(initial=0))) > 1:
+                measures.setdefault(most, []).append(measure)
+        found = []
+        for n, names in measures.items():
+            least = self._corrected(smallest_p(test, n, len(self.systems)))
+            if least < self.alpha:
+                continue
+            needed = n + 1
+            while self._corrected(smallest_p(test, needed, len(self.systems))) >= self.alpha:
+                needed += 1
+            under = "" if len(names) == len(self.measures) else f" under {', '.join(names)}"
+            found.append(
+                f"no difference can be significant{under}: with {counted(n, unit)} the smallest p of the {test} test"
+                f"{self._correction} is {least:.2g}; use at least {needed:,} {plural_of(unit)}{self._or_another_test}"
+            )
+        return found
 
     def _too_few_samples(self) -> list[str]:
-        """Return a sentence if there are too few samples for any p value to be significant after the correction."""
+        """Return a sentence if there are too few samples for any p value to be significant."""
         samples = self.metadata.get("samples", "all")
-        tests = len(self.a) if self.metadata["correction"] in TIMES_TESTS else 1
-        if samples == "all" or tests / (samples + 1) < self.alpha:
+        if samples == "all" or (least := self._corrected(1 / (samples + 1))) < self.alpha:
             return []
         return [
-            f"no difference can be significant: with {counted(samples, 'sample')} the smallest p, corrected for "
-            f"{counted(tests, 'pair')}, is {min(tests / (samples + 1), 1.0):.2g}; use at least "
-            f"{math.floor(tests / self.alpha):,} samples, or the t test"
+            f"no difference can be significant: with {counted(samples, 'sample')} the smallest p{self._correction} is "
+            f"{least:.2g}; use at least {math.floor(self._tests / self.alpha):,} samples{self._or_another_test}"
         ]
+
+    @property
+    def _tests(self) -> int:
+        return len(self.a) if self.metadata["correction"] in TIMES_TESTS else 1
+
+    @property
+    def _correction(self) -> str:
+        return f", corrected for {counted(self._tests, 'pair')}," if self._tests > 1 else ""
+
+    @property
+    def _or_another_test(self) -> str:
+        return "" if "weighted" in self.metadata else ", or the t test"
+
+    def _corrected(self, p: float) -> float:
+        return min(self._tests * p, 1.0)
+
+    def _equal_differences(self) -> list[str]:
+        """Return a sentence about the pairs whose differences are all equal and not 0."""
+        places = [(m, pair) for m in range(len(self.measures)) for pair in np.flatnonzero(self._equal(m)).tolist()]
+        if not places:
+            return []
+        pairs = self.pairs
+        named = [f"{' and '.join(pairs[pair])} under {self.measures[m]}" for m, pair in places[:NAMED]]
+        more = [f"{len(places) - NAMED:,} more"] if len(places) > NAMED else []
+        n = max(int(self.outcomes[m].n[pair]) for m, pair in places)
+        test, unit = self.metadata["test"], self.metadata.get("unit", "query")
+        return [equal_differences(", ".join(named + more), test, n, unit)]
+
+    def _equal(self, m: int) -> Bools:
+        """Return True for the pairs whose differences are all equal and not 0."""
+        outcome = self.outcomes[m]
+        plain = outcome.low if "effect" in self.metadata else outcome.effect
+        undefined = outcome.p if self.metadata["test"] in STUDENTISED else plain
+        return np.asarray(np.isnan(undefined) & (outcome.n > 1))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -382,8 +450,9 @@ class Comparison(Result):
     def _pairs(self) -> Table:
         """Return one row per measure and pair."""
         columns = self._columns()
-        for name in P_VALUES.intersection(self.columns):
-            columns[name] = [PValue(p) for p in columns[name]]
+        for name, kind in STATISTICS.items():
+            if name in self.columns:
+                columns[name] = [kind(value) for value in columns[name]]
         marks = {(row, COLUMNS.index("difference")): "*" for row in np.flatnonzero(self.significant.ravel()).tolist()}
         bayes = self.metadata["test"] == "bayes"
         meaning = f"probability of being better above {1 - self.alpha:g}" if bayes else f"adjusted p < {self.alpha:g}"
@@ -419,18 +488,27 @@ class Comparison(Result):
         return Table(columns, tuple(rows), self.metadata).with_best(columns[1:2], smallest=self.less_is_better(m))
 
     def matrix(self, measure: str | None = None) -> Table:
-        """Return a matrix of systems: + if the row's system is significantly better than the column's, - if worse."""
+        """Return a matrix of systems: + if the row's system is significantly better than the column's, - if worse.
+
+        A dot means that no difference is shown. Pairs without a p value are left blank.
+        """
         m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
         order = self.best_first(m)
+        tested = np.zeros_like(beats)
+        tested[self.a, self.b] = tested[self.b, self.a] = ~np.isnan(self.p_adjusted[m])
         rows = [
             (
                 self.systems[s],
-                *("+" if beats[s, t] else "-" if beats[t, s] else "" if s == t else "." for t in order),
+                *("+" if beats[s, t] else "-" if beats[t, s] else "." if tested[s, t] else "" for t in order),
             )
             for s in order
         ]
-        return Table(("system", *(self.systems[t] for t in order)), tuple(rows), self.metadata)
+        legend = (
+            "+, -: the system of the row is significantly better, worse than that of the column. "
+            ".: no difference is shown. Blank: not tested."
+        )
+        return Table(("system", *(self.systems[t] for t in order)), tuple(rows), self.metadata, notes=(legend,))
 
     # -- pieces ------------------------------------------------------------------------------------
 

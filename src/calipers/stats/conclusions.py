@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.plurals import counted, verb
+from calipers.plurals import counted, plural_of, verb
 from calipers.results.tables import LEAST_P
 
 if TYPE_CHECKING:
@@ -46,10 +47,16 @@ def _conclusion(compared: Comparison, m: int) -> str:
     difference, p = compared.outcomes[m].difference, compared.p_adjusted[m]
     significant = compared.significant[m]
     pairs, found = len(difference), int(significant.sum())
+    test, unit = compared.metadata["test"], compared.metadata.get("unit", "query")
     known = ~np.isnan(p)
+    if pairs == 1 and not known[0] and compared.outcomes[m].n[0] > 1:
+        a, b = compared.pairs[0]
+        return f"{a} and {b} differ by {difference[0]:.3f} on each {unit}, about which the {test} test says nothing"
     if not known.any():
-        unit = compared.metadata.get("unit", "query")
-        return f"no pair can be tested: the systems score the same, or no {unit} is defined for two of them"
+        return (
+            f"no pair can be tested: their differences are the same on all {plural_of(unit)}, or fewer than two "
+            f"{plural_of(unit)} are defined for both systems"
+        )
     clearest = int(np.lexsort((-np.abs(difference), np.where(known, p, np.inf)))[0])
     sentence = _pair(compared, m, clearest)
     if pairs == 1:
@@ -68,7 +75,8 @@ def _pair(compared: Comparison, m: int, pair: int) -> str:
     if compared.significant[m, pair]:
         is_better = float(compared.improvement(m)[pair]) > 0
         verdict = f"{a} is worse than {b}:" if not is_better else f"{a} beats {b}" + (" by" if difference > 0 else ":")
-    return f"{verdict} {difference:.3f} [{low:.3f}, {high:.3f}]{_how(compared, m, pair)}"
+    interval = "" if math.isnan(low) else f" [{low:.3f}, {high:.3f}]"
+    return f"{verdict} {difference:.3f}{interval}{_how(compared, m, pair)}"
 
 
 def _how(compared: Comparison, m: int, pair: int) -> str:

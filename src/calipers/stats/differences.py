@@ -1,10 +1,13 @@
 """The differences between two systems, query by query, for many pairs at once.
 
-A query that is undefined for either system of a pair is left out of that pair, and of no other.
+A query that is undefined for either system of a pair is left out of that pair, and of no other. Differences of less
+than 1e-12 of the largest absolute score are rounding errors and become 0, so that all tests, intervals and effect sizes
+see the same values.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike
 from calipers.stats.score_arrays import matrix
@@ -20,7 +24,8 @@ Bools = NDArray[np.bool_]
 
 CELLS_AT_ONCE = 4_000_000  # differences that are kept in memory together
 DIGITS = 12  # decimals of a difference, in units of the scores; further decimals are rounding errors
-NOISE = 1e-13  # a sum below this share of its absolute terms, or a spread below this share of the mean, is rounding
+ROUNDING = 10.0**-DIGITS  # a difference below this share of the largest absolute score is a rounding error
+NOISE = 1e-13  # a sum below this share of its absolute terms is a rounding error
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +34,30 @@ class Differences:
 
     value: Floats
     shared: Bools
-    size: Floats | None = None  # largest absolute score of the two systems of each pair
+    size: Floats  # largest absolute score of the two systems of each pair
 
     @classmethod
     def of(cls, scores: Floats, a: Ints, b: Ints) -> Differences:
         """Return score of system a minus score of system b, for each pair of two arrays of systems.
 
+        Differences by rounding alone are 0.
+
         >>> d = Differences.of(np.array([[0.5, 0.25, np.nan], [0.25, 0.5, 1.0]]), np.array([0]), np.array([1]))
         >>> d.value, d.n
         (array([[ 0.25, -0.25,  0.  ]]), array([2]))
+        >>> Differences.of(np.array([[0.1 + 0.2], [0.3]]), np.array([0]), np.array([1])).value
+        array([[0.]])
         """
-        value = scores[a] - scores[b]
+        with np.errstate(over="ignore"):
+            value = scores[a] - scores[b]
+        if np.isinf(value).any():
+            raise CalipersError("the difference of two scores is larger than the largest number; use smaller units")
         shared = ~np.isnan(value)
         value[~shared] = 0.0
         largest = np.abs(scores).max(axis=1, initial=0.0, where=~np.isnan(scores))
-        return cls(value, shared, np.maximum(largest[a], largest[b]))
+        size = np.maximum(largest[a], largest[b])
+        value[np.abs(value) < ROUNDING * size[:, None]] = 0.0
+        return cls(value, shared, size)
 
     @cached_property
     def n(self) -> Ints:
@@ -62,14 +76,13 @@ class Differences:
 
     @cached_property
     def rounded(self) -> Floats:
-        """The differences without the rounding of the scores, so that 0.3 - 0.1 and 0.5 - 0.3 are equal.
+        """The differences in whole multiples of the rounding error, so that 0.3 - 0.1 and 0.5 - 0.3 are equal.
 
         >>> d = Differences.of(np.array([[0.3, 0.5], [0.1, 0.3]]), np.array([0]), np.array([1]))
         >>> len(np.unique(d.value)), len(np.unique(d.rounded))
         (2, 1)
         """
-        size = np.abs(self.value).max(axis=1, initial=0.0) if self.size is None else self.size
-        unit = power_of_two(size[:, None])[:, None]
+        unit = power_of_two(self.size[:, None])[:, None]
         return np.asarray(np.round(self.value / unit, DIGITS) * unit)
 
     @cached_property
@@ -84,7 +97,7 @@ class Differences:
     def centred(self) -> Floats:
         """The differences minus their mean; exactly 0 if all of them are equal apart from rounding."""
         centred = np.where(self.shared, self.value - self.mean[:, None], 0.0)
-        centred[np.abs(centred).max(axis=1, initial=0.0) <= NOISE * np.abs(self.mean)] = 0.0
+        centred[np.abs(centred).max(axis=1, initial=0.0) < ROUNDING * self.size] = 0.0
         return centred
 
     @cached_property
@@ -97,10 +110,28 @@ class Differences:
         """The standard error of the mean difference."""
         return np.asarray(self.deviation / np.sqrt(np.maximum(self.n, 1)))
 
+    @property
+    def constant(self) -> Bools:
+        """True for pairs whose differences are all equal and not 0: Student's t is undefined."""
+        return np.asarray((self.deviation == 0) & (self.mean != 0))
+
     @cached_property
     def student(self) -> Floats:
-        """The statistic t (mean / standard error): 0 for systems that never differ, infinite if all differ equally."""
-        return ratio(self.mean, self.error)
+        """The statistic t of the hypothesis that the true mean difference is 0."""
+        return self.student_against(0.0)
+
+    def student_against(self, mean: float) -> Floats:
+        """Return the statistic t of the hypothesis that the true mean difference is `mean`.
+
+            t = (mean difference - mean) / standard error
+
+        t is NaN if all differences are equal and not 0. If they all are 0, t is 0 for the hypothesis 0 and infinite for
+        others.
+        """
+        away = self.mean - mean
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.where(away == 0, 0.0, away / self.error)
+        return np.where(self.constant | (self.n < 2), np.nan, t)
 
     @cached_property
     def standardised(self) -> Floats:
@@ -131,9 +162,31 @@ def root_of_squares(values: Floats) -> Floats:
 
 
 def ratio(mean: Floats, spread: Floats) -> Floats:
-    """Return mean / spread. 0 / 0 is 0, and a mean other than 0 over a spread of 0 is infinite, with its sign."""
+    """Return mean / spread. 0 / 0 is 0, and a mean other than 0 over a spread of 0 is undefined (NaN)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((mean == 0) & (spread == 0), 0.0, mean / spread)
+        return np.where(spread == 0, np.where(mean == 0, 0.0, np.nan), mean / spread)
+
+
+def residual_deviation(scores: Floats) -> tuple[float, int]:
+    """Return the residual standard deviation of scores (system x query) and its degrees of freedom.
+
+    Residuals are the scores without the effects of systems and queries. The deviation is NaN without degrees of
+    freedom.
+    """
+    residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
+    freedom = (scores.shape[0] - 1) * (scores.shape[1] - 1)
+    residual[np.abs(residual) < ROUNDING * np.abs(scores).max(initial=0.0)] = 0.0
+    return (float(root_of_squares(residual.reshape(1, -1))[0]) / math.sqrt(freedom) if freedom else math.nan), freedom
+
+
+def differences_of_means(mean: Floats, a: Ints, b: Ints, size: float) -> Floats:
+    """Return the differences of the means of systems. Those by rounding alone are 0.
+
+    size: the largest absolute score.
+    """
+    difference = mean[a] - mean[b]
+    difference[np.abs(difference) < ROUNDING * size] = 0.0
+    return np.asarray(difference)
 
 
 def all_pairs(systems: int) -> tuple[Ints, Ints]:

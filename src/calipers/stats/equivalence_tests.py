@@ -5,7 +5,8 @@ Equality within a margin M is shown by two one-sided tests, each at alpha:
     p = max(Pr(T >= (mean + M) / error), Pr(T <= (mean - M) / error)),  T ~ Student's t with n - 1 degrees of freedom
 
 p is below alpha exactly if the 1 - 2 alpha interval of the mean difference lies inside (-M, M). A system is not
-inferior if the lower end of the one-sided 1 - alpha interval of new - old is above -M.
+inferior if the lower end of the one-sided 1 - alpha interval of new - old is above -M. If all differences are equal and
+not 0, p and interval are undefined (NaN), and nothing is shown.
 
 Schuirmann, A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of
 average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
@@ -23,7 +24,7 @@ from calipers.lists import Floats, Ints
 from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import PValue, Table
-from calipers.stats.differences import Differences, differences_of, joined, ratio
+from calipers.stats.differences import Differences, differences_of, joined
 
 VERDICTS = ("different", "equal", "undecided")
 
@@ -42,9 +43,9 @@ def _two_one_sided(differences: Differences, margin: float) -> Floats:
     from scipy.special import stdtr
 
     freedom = np.maximum(differences.n - 1, 1)
-    above = stdtr(freedom, -ratio(differences.mean + margin, differences.error))
-    below = stdtr(freedom, ratio(differences.mean - margin, differences.error))
-    return np.where(differences.n > 1, np.maximum(above, below), np.nan)
+    above = stdtr(freedom, -differences.student_against(-margin))
+    below = stdtr(freedom, differences.student_against(margin))
+    return np.asarray(np.maximum(above, below))
 
 
 def non_inferiority_limits(scores: ScoresLike, a: Ints, b: Ints, alpha: float = 0.05) -> Floats:
@@ -56,7 +57,7 @@ def _lower_limit(differences: Differences, alpha: float) -> Floats:
     from scipy.special import stdtrit
 
     width = stdtrit(np.maximum(differences.n - 1, 1), 1 - alpha) * differences.error
-    return np.where(differences.n > 1, differences.mean - width, np.nan)
+    return np.where(differences.constant | (differences.n < 2), np.nan, differences.mean - width)
 
 
 def check_margin(margin: float) -> float:
@@ -138,8 +139,8 @@ def non_inferiority(scores: ScoresLike, *, old: str, new: str, margin: float, al
         d = Differences.of(values, a, b)
         if d.n[0] < 2:
             raise CalipersError(f"{new} and {old} share fewer than two queries under {measure}: no test is possible")
-        mean, error, freedom = float(d.mean[0]), float(d.error[0]), int(d.n[0]) - 1
-        p = stdtr(freedom, -float(ratio(np.array([mean + margin]), np.array([error]))[0]))
+        mean, freedom = float(d.mean[0]), int(d.n[0]) - 1
+        p = stdtr(freedom, -float(d.student_against(-margin)[0]))
         low = float(non_inferiority_limits(values, a, b, alpha)[0])
         found.append(NonInferiorityTest(measure, mean, low, float(p), freedom + 1, low > -margin))
     return NonInferiority(new, old, margin, alpha, tuple(found))

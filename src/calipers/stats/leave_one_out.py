@@ -37,7 +37,7 @@ NAMED = 3  # comparisons named in a warning
 def p_without(differences: Differences) -> tuple[Floats, Floats]:
     """Return the mean difference and the p value of the t test without each query: [pair, query].
 
-    NaN if the query is undefined for a system of the pair.
+    NaN if the query is undefined for a system of the pair. p is also NaN if all other differences are equal and not 0.
     """
     mean, t, freedom = t_without(differences)
     return mean, _two_sided(t, freedom)

@@ -16,7 +16,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike
-from calipers.stats.differences import ratio, root_of_squares
+from calipers.stats.differences import differences_of_means, ratio, residual_deviation
 from calipers.stats.score_arrays import matrix
 from calipers.stats.significance import USUAL, Outcome, Settings
 
@@ -27,7 +27,9 @@ def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
     """Compare every system with the baseline. The p values and intervals hold for all comparisons together.
 
     Queries that are undefined for any system are left out of every comparison. The effect is the difference in
-    residual standard deviations of the two-way analysis of variance.
+    residual standard deviations of the two-way analysis of variance. If there are no residuals, because each system
+    differs equally from the baseline on all queries, p, interval and effect of each difference other than 0 are
+    undefined.
 
     >>> x = np.array([[0.9, 0.8, 0.7, 0.9], [0.1, 0.2, 0.1, 0.3], [0.2, 0.1, 0.3, 0.2]])
     >>> (dunnett(x, np.array([0, 2]), np.array([1, 1])).p < 0.05).tolist()
@@ -44,13 +46,11 @@ def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
             "fewer than two queries are defined for every system, which Dunnett's test needs; leave out the systems "
             "that lack queries"
         )
-    mean = complete.mean(axis=1)
-    difference = mean[a] - mean[b]
+    difference = differences_of_means(complete.mean(axis=1), a, b, np.abs(complete[used]).max())
     spread, freedom = residual_deviation(complete[used])
     error = spread * math.sqrt(2 / n)
-    difference[np.abs(difference) <= 1e-13 * (np.abs(mean[a]) + np.abs(mean[b]))] = 0.0
     statistic = np.abs(ratio(difference, np.full(len(difference), error)))
-    width = critical_value(1 - settings.level, len(a), freedom) * error
+    width = np.where(np.isnan(statistic), np.nan, critical_value(1 - settings.level, len(a), freedom) * error)
     return Outcome(
         difference=difference,
         low=difference - width,
@@ -59,17 +59,6 @@ def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
         effect=ratio(difference, np.full(len(difference), spread)),
         n=np.full(len(difference), n),
     )
-
-
-def residual_deviation(scores: Floats) -> tuple[float, int]:
-    """Return the residual standard deviation of scores (system x query) and its degrees of freedom.
-
-    Residuals are the scores without the effects of systems and queries.
-    """
-    residual = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    freedom = (scores.shape[0] - 1) * (scores.shape[1] - 1)
-    residual[np.abs(residual) <= 1e-13 * np.abs(scores).max(initial=0.0)] = 0.0
-    return float(root_of_squares(residual.reshape(1, -1))[0]) / math.sqrt(freedom), freedom
 
 
 def beyond(statistic: Floats, comparisons: int, freedom: int) -> Floats:
@@ -86,9 +75,6 @@ def beyond(statistic: Floats, comparisons: int, freedom: int) -> Floats:
     s, weight_s = deviation_nodes(freedom)
     found = np.empty(len(statistic))
     for i, t in enumerate(statistic.tolist()):
-        if not math.isfinite(t):
-            found[i] = 0.0 if t == math.inf else math.nan
-            continue
         reach = math.sqrt(2) * t * s[:, None]
         inside = np.maximum(ndtr(z + reach) - ndtr(z - reach), 1e-300)
         missed = -np.expm1(comparisons * np.log(inside))

@@ -197,9 +197,14 @@ def _of_scores(scores: Scores, places: tuple[int, int, int, int]) -> dict[str, A
             ratio.append((again_a - again_b) / (a - b))
             delta.append((a - b) / b - (again_a - again_b) / again_b)
     return {
-        "measures": scores.measures, "rmse": np.array(rmse), "p": np.array(p), "effect_ratio": np.array(ratio),
-        "delta_relative_improvement": np.array(delta),
+        "measures": scores.measures, "rmse": np.array(rmse), "p": np.array(p), "effect_ratio": _finite(ratio),
+        "delta_relative_improvement": _finite(delta),
     }  # fmt: skip
+
+
+def _finite(ratios: Sequence[float]) -> Floats:
+    """Return the ratios. Those with a denominator of 0 are undefined (NaN)."""
+    return np.where(np.isfinite(ratios), ratios, np.nan)
 
 
 def _opened(run: Any) -> Run:

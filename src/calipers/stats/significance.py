@@ -3,6 +3,10 @@
 Every test is two-sided. The docstring of each function has the formula of its test and what the test assumes. `TESTS`
 lists the tests by name.
 
+If all differences of a pair are 0, p is 1 and the interval is [0, 0]. If they are all equal and not 0, they say nothing
+about their spread: Student's interval, the effect in standard deviations, and the p values of the t test and of the
+bootstrap are undefined (NaN). The p values of `sign`, `wilcoxon` and `randomization` are not.
+
 Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, TOIS 2012.
 Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
 Smucker, Allan & Carterette, A comparison of statistical significance tests for information retrieval evaluation,
@@ -22,8 +26,16 @@ from calipers.checks import Samples as Samples
 from calipers.checks import check_choice, lower_case
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted, plural_of
 from calipers.results.score_files import ScoresLike
-from calipers.stats.differences import Differences, differences_of, ratio, root_of_squares
+from calipers.stats.differences import (
+    ROUNDING,
+    Differences,
+    differences_of,
+    differences_of_means,
+    ratio,
+    residual_deviation,
+)
 from calipers.stats.row_ranks import ranks_of_sorted, times_drawn
 from calipers.stats.score_arrays import matrix
 
@@ -133,7 +145,8 @@ def bootstrap(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) 
         p = (b + 1) / (B + 1),  b = resamples with |t*| >= |t|
 
     A resample of equal values has t* = 0 if they are 0, and an infinite t* otherwise. The interval is the inversion of
-    the test: it contains 0 exactly if p >= 1 - level. If there are too few samples for the level, there is no interval.
+    the test: it contains 0 exactly if p >= 1 - level. If there are too few samples for the level, or if more than 1 -
+    level of the resamples have an infinite t*, there is no interval.
     With samples="all", each of the n^n resamples is used once, and p is b / n^n.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
@@ -159,21 +172,20 @@ def tukey(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> O
     """
     values = matrix(scores)
     complete = values[:, ~np.isnan(values).any(axis=0)]
-    systems, n = complete.shape
+    n = complete.shape[1]
     if n == 0:
         raise CalipersError(
             "no query is defined for every system, which Tukey's test needs; leave out the systems that lack queries"
         )
     if settings.samples == "all":
         raise CalipersError("the permutations of Tukey's test are too many to enumerate; give a number of samples")
+    size = np.abs(complete).max()
+    difference = differences_of_means(complete.mean(axis=1), a, b, size)
     largest = np.sort(_largest_ranges(complete, settings.samples, settings.seed))
-    mean = complete.mean(axis=1)
-    difference = mean[a] - mean[b]
+    largest[largest < ROUNDING * size] = 0.0
     beyond = len(largest) - np.searchsorted(largest, np.abs(difference) * (1 - TIED), side="left")
     width = largest[min(len(largest) - 1, math.ceil(settings.level * (len(largest) + 1)) - 1)]
-    residual = complete - mean[:, None] - complete.mean(axis=0) + complete.mean()
-    freedom = (systems - 1) * (n - 1)
-    spread = root_of_squares(residual.reshape(1, -1))[0] / math.sqrt(freedom) if freedom else math.nan
+    spread, _ = residual_deviation(complete)
     return Outcome(
         difference=difference,
         low=difference - width,
@@ -192,6 +204,7 @@ TESTS: dict[str, Test] = {
     "bootstrap": bootstrap,
     "tukey": tukey,
 }
+STUDENTISED = frozenset({"t", "bootstrap", "dunnett", "bayes"})  # undefined for differences that are equal and not 0
 CORRECTED = frozenset({"tukey"})  # tests whose p values need no further correction
 DEFAULT_SAMPLES = {"randomization": 10_000, "bootstrap": 1_000, "tukey": 1_000}
 MOST_DRAWN = 5_000_000  # largest default of samples x queries
@@ -218,6 +231,40 @@ def samples_for(test: str, tests: int, queries: int, alpha: float) -> int:
     return max(DEFAULT_SAMPLES[test], min(math.ceil(2 * tests / alpha), MOST_DRAWN // max(queries, 1)))
 
 
+def smallest_p(test: str, queries: int, systems: int = 2) -> float:
+    """Return the smallest p value that a test can give with a number of queries, if no samples are drawn; 0 for others.
+
+    Signs of n differences have 2^n flips, of which two are as extreme as the observed ones can be. Of the n^n resamples
+    of the bootstrap, those of one query only have an infinite t*, unless its difference is the mean. Of m systems, each
+    query has m (m - 1) pairs of a best and a worst system.
+
+    >>> smallest_p("sign", 5), smallest_p("bootstrap", 3), smallest_p("tukey", 3, 4), smallest_p("t", 2)
+    (0.0625, 0.07407407407407407, 0.006944444444444444, 0.0)
+    """
+    if test in {"sign", "wilcoxon", "randomization"}:
+        return 2.0 ** (1 - queries)
+    if test == "bootstrap":
+        return 0.5 if queries == 2 else (queries - 1) / float(queries) ** queries
+    if test == "tukey":
+        return float(systems * (systems - 1)) ** (1 - queries)
+    return 0.0
+
+
+def equal_differences(where: str, test: str, queries: int, unit: str = "query") -> str:
+    """Return a sentence about pairs whose differences are all equal and not 0.
+
+    >>> equal_differences("new and old under AP", "sign", 2)
+    'new and old under AP: the difference is the same on all queries, so the interval and the effect are undefined'
+    """
+    what = "the interval and the effect are undefined"
+    if test in STUDENTISED:
+        what = (
+            f"p, interval and effect are undefined under the {test} test; the tests sign and randomization have a p "
+            f"(with {counted(queries, unit)} at least {smallest_p('sign', queries):.2g})"
+        )
+    return f"{where}: the difference is the same on all {plural_of(unit)}, so {what}"
+
+
 # -- one block of pairs ------------------------------------------------------------------------------
 
 
@@ -232,12 +279,17 @@ def blockwise(
 
 
 def outcome_of(differences: Differences, p: Floats, width: Floats) -> Outcome:
-    """Return the outcome from p values and half widths of intervals. Pairs with fewer than two queries get NaN."""
+    """Return the outcome from p values and half widths of intervals.
+
+    Pairs with fewer than two queries have neither a p value nor an interval, and pairs whose differences are all equal
+    and not 0 have no interval.
+    """
     mean, enough = differences.mean, differences.n > 1
+    width = np.where(enough & ~differences.constant, width, np.nan)
     return Outcome(
         difference=mean,
-        low=np.where(enough, mean - width, np.nan),
-        high=np.where(enough, mean + width, np.nan),
+        low=mean - width,
+        high=mean + width,
         p=np.where(enough, p, np.nan),
         effect=differences.standardised,
         n=differences.n,
@@ -261,8 +313,8 @@ def _student(differences: Differences, settings: Settings) -> Outcome:
 def _sign(differences: Differences, settings: Settings) -> Outcome:
     from scipy.special import bdtr
 
-    better = np.count_nonzero(differences.rounded > 0, axis=1)
-    worse = np.count_nonzero(differences.rounded < 0, axis=1)
+    better = np.count_nonzero(differences.value > 0, axis=1)
+    worse = np.count_nonzero(differences.value < 0, axis=1)
     p = 2 * bdtr(np.minimum(better, worse), better + worse, 0.5)
     return outcome_of(differences, np.minimum(p, 1.0), students_width(differences, settings.level))
 
@@ -363,22 +415,29 @@ def _squared_students(counts: Floats, centred: Floats) -> Floats:
 
 
 def achieved(squared: Floats, weight: Floats | None, observed: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Return the p value of each pair, and the |t| above which it is below alpha (NaN if no |t| is large enough)."""
-    with np.errstate(invalid="ignore"):
-        reached = squared >= np.square(observed) * (1 - TIED)
+    """Return the p value of each pair, and the |t| above which it is below alpha (NaN if no |t| is large enough).
+
+    An observed t that is undefined has no p value.
+    """
+    reached = squared >= np.square(observed) * (1 - TIED)
+    undefined = np.isnan(observed)
     if weight is None:
         samples = len(squared)
-        p = (np.count_nonzero(reached, axis=0) + 1) / (samples + 1)
+        p = np.where(undefined, np.nan, (np.count_nonzero(reached, axis=0) + 1) / (samples + 1))
         least = math.ceil(alpha * (samples + 1) - 1e-9) - 1  # with this many resamples beyond |t|, p is at least alpha
         if least < 1:
             return p, np.full(len(p), np.nan)
         place = samples - least
-        return p, np.sqrt(np.partition(squared, place, axis=0)[place])
-    p = weight @ reached
+        return p, _finite_root(np.partition(squared, place, axis=0)[place])
+    p = np.where(undefined, np.nan, weight @ reached)
     order = np.argsort(-squared, axis=0)
     tail = np.cumsum(weight[order], axis=0)
     first = (tail >= alpha - 1e-12).argmax(axis=0)
-    return p, np.sqrt(np.take_along_axis(np.take_along_axis(squared, order, axis=0), first[None], axis=0)[0])
+    return p, _finite_root(np.take_along_axis(np.take_along_axis(squared, order, axis=0), first[None], axis=0)[0])
+
+
+def _finite_root(squared: Floats) -> Floats:
+    return np.sqrt(np.where(np.isfinite(squared), squared, np.nan))
 
 
 def _largest_ranges(scores: Floats, samples: int, seed: int) -> Floats:

@@ -72,13 +72,13 @@ def mark_significance(
         if stars:
             differs = "*: differs" if marks else "No system differs"
             sentence = f"{differs} significantly from {of_baselines} {about}."
-        return table.changed(marks=marks, notes=(sentence,))
+        return table.changed(marks=marks, notes=(sentence, *found.limits))
     rows: list[tuple[Cell, ...]] = [(LETTERS[s], *row) for s, row in enumerate(table.rows)]
     return table.changed(
         columns=("", *table.columns),
         rows=tuple(rows),
         marks={(row, column + 1): mark for (row, column), mark in _letters(found).items()},
-        notes=(f"Letters: significantly better than these systems {about}.",),
+        notes=(f"Letters: significantly better than these systems {about}.", *found.limits),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.stats.differences import NOISE, differences_of, ratio
+from calipers.stats.differences import ROUNDING, differences_of, ratio
 from calipers.stats.significance import (
     SAMPLES_AT_ONCE,
     USUAL,
@@ -55,7 +55,7 @@ def weighted_bootstrap(values: Floats, a: Ints, b: Ints, settings: Settings = US
             if size < 2:
                 continue
             centred = d - mean[rows][:, None]
-            centred[np.abs(centred).max(axis=1) <= NOISE * np.abs(mean[rows])] = 0.0
+            centred[np.abs(centred).max(axis=1) < ROUNDING * differences.size[rows]] = 0.0
             deviation[rows] = np.sqrt(np.square(centred) @ w / w.sum() * size / (size - 1))
             error[rows] = np.sqrt(np.square(centred) @ np.square(w) * size / (size - 1)) / w.sum()
             counts, chances = resamples_of(size, settings)
@@ -64,7 +64,7 @@ def weighted_bootstrap(values: Floats, a: Ints, b: Ints, settings: Settings = US
                 part = rows[start : start + step]
                 squared = _squared_students(counts, centred[start : start + step], w)
                 p[part], reached = achieved(squared, chances, ratio(mean[part], error[part]), 1 - settings.level)
-                width[part] = reached * error[part]
+                width[part] = np.where(np.isnan(p[part]), np.nan, reached * error[part])
         parts.append((mean, mean - width, mean + width, p, ratio(mean, deviation), differences.n))
     difference, low, high, p, effect, n = (np.concatenate(each) for each in zip(*parts, strict=True))
     return Outcome(difference, low, high, p, effect, n)

@@ -20,7 +20,7 @@ def section(material: Material, detail: Detail) -> Section:
     charts = {m: plot.gains_and_losses(found, m) for m in found.measures}
     return Section(
         f"Each bar is a query, sorted from the largest gain of {new} over {old} to its largest loss. The dashed line "
-        "is the mean difference, and the grey band its interval. Choose a bar or a query to see both rankings.",
+        "is the mean difference, and the grey band Student's interval. Choose a bar or a query to see both rankings.",
         values={
             "means": _means(found, old, new),
             "documents": _documents(found, material.rel),
@@ -34,8 +34,8 @@ def section(material: Material, detail: Detail) -> Section:
 def _means(found: Difference, old: str, new: str) -> Grid:
     columns = (
         Column("measure", numeric=False), Column(old), Column(new), Column("difference"),
-        Column("low", title=f"end of the {found.level:.0%} interval of the difference"), Column("high"), Column("p"),
-        Column("won"), Column("lost"), Column("same"),
+        Column("low", title=f"end of Student's {found.level:.0%} interval of the difference"), Column("high"),
+        Column("p", title="paired t test"), Column("won"), Column("lost"), Column("same"),
     )  # fmt: skip
     rows = [
         [

@@ -40,7 +40,7 @@ def section(material: Material, detail: Detail) -> Section:
     return Section(
         f"Blue: the system of the row is better than the system of the column. Orange: it is worse. Grey: not shown to "
         f"differ, the difference may be chance. In {found.measures[0]}, {significant:,} of {counted(pairs, 'pair')} "
-        f"differ significantly ({how}, alpha {found.alpha:g}).",
+        f"differ significantly ({how}, alpha {found.alpha:g}).{_limits(found)}",
         values={
             "counts": _counts(found, plural_of(material.unit)),
             "wins": _wins(found),
@@ -63,7 +63,7 @@ def _against(material: Material, found: Comparison, how: str) -> Section:
     return Section(
         f"Each system against {baseline}: the dot is the difference of the means, the line its interval. In {first}, "
         f"{better:,} of {counted(len(found.a), 'system')} {verb(better, 'is', 'are')} significantly better than "
-        f"{baseline} and {worse:,} significantly worse ({how}, alpha {found.alpha:g}).",
+        f"{baseline} and {worse:,} significantly worse ({how}, alpha {found.alpha:g}).{_limits(found)}",
         values={
             "counts": _counts(found, plural_of(material.unit)),
             "wins": _differences(found),
@@ -73,6 +73,11 @@ def _against(material: Material, found: Comparison, how: str) -> Section:
         },
         charts={"differs": by_measure({m: plot.against_baseline(found, m) for m in found.measures})},
     )
+
+
+def _limits(found: Comparison) -> str:
+    """Return the sentences about what the test cannot show here."""
+    return "".join(f" {sentence[0].upper()}{sentence[1:]}." for sentence in found.limits)
 
 
 def _influence(material: Material, found: Comparison) -> Grid | None:

@@ -17,8 +17,9 @@ def section(material: Material, detail: Detail) -> Section:
     """Return the section about other tools."""
     audit = material.audit
     (measure,) = audit.measures
-    figures = [audit.means[measure, tool] for tool in (group[0] for group in audit.groups(measure))]
-    spread = float(np.nanmax(np.ptp(np.array(figures), axis=0))) if figures else 0.0
+    figures = np.array([audit.means[measure, group[0]] for group in audit.groups(measure)])
+    scored = figures[:, ~np.isnan(figures).any(axis=0)] if len(figures) else figures
+    spread = float(np.ptp(scored, axis=0).max(initial=0.0)) if scored.size else 0.0
     moved = len(audit.causes(measure).rows) > len(audit.groups(measure)) - 1 and spread > 0
     sentence = f"All {counted(len(audit.tools), 'tool')} that have {measure} agree on these rankings."
     if spread >= SHOWN:
