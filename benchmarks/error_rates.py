@@ -23,8 +23,9 @@ from calipers.planning.closed_form_power import power_t
 from calipers.planning.repeats import repeated_runs
 from calipers.results.score_files import as_scores
 from calipers.stats.bayesian import bayes
+from calipers.stats.differences import residual_deviation
 from calipers.stats.equivalence_tests import non_inferiority_limits, p_equivalence
-from calipers.stats.many_to_one import critical_value, residual_deviation
+from calipers.stats.many_to_one import critical_value
 from calipers.stats.significance import TESTS, Settings, tukey
 
 ALPHA = 0.05

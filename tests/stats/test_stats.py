@@ -206,7 +206,7 @@ def test_no_correlation_depends_on_the_unit_of_the_scores(power: int) -> None:
 # -- Sakai's bootstrap -----------------------------------------------------------------------------------------------
 
 
-def exact_asl(x: np.ndarray, y: np.ndarray) -> Fraction:
+def exact_asl(x: np.ndarray, y: np.ndarray) -> Fraction | float:
     """All n^n resamples in exact fractions: t*^2 against t^2, with the rule for resamples of one value."""
     z = [Fraction(str(a)) - Fraction(str(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
     n = len(z)
