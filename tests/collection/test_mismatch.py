@@ -275,7 +275,7 @@ def test_judgments_of_numbers_are_no_scores(
 ) -> None:
     """CSV judgments whose ids are numbers, beside runs."""
     known = {str(q): {str(d): float(d % 2) for d in range(1, 6)} for q in range(1, 9)}
-    runs = [as_run(known, str), {q: {d: float(d) for d in of} for q, of in known.items()}]
+    runs = [as_run(known, str), {q: {d: float(d) / 2 for d in of} for q, of in known.items()}]
     files = [as_csv(known, "grade", tmp_path)]
     for number, run in enumerate(runs):
         (tmp_path / f"{number}").mkdir()

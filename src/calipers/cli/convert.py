@@ -11,6 +11,7 @@ from calipers.cli.options import (
     OUTPUT,
     columns_option,
     combine_option,
+    drop_own_ids_option,
     encoding_option,
     max_unpacked_option,
     query_ids_option,
@@ -32,6 +33,7 @@ from calipers.errors import CalipersError
 @combine_option
 @rename_option
 @rollup_options
+@drop_own_ids_option
 @query_ids_option
 @encoding_option
 @max_unpacked_option

@@ -35,7 +35,16 @@ class Engine:
 
 
 # Options for reading files that only the local engine has.
-LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rename_grades", "rollup", "rollup_by", "query_ids")
+LOCAL = (
+    "judgments_columns",
+    "systems_columns",
+    "combine_grades",
+    "rename_grades",
+    "rollup",
+    "rollup_by",
+    "drop_own_ids",
+    "query_ids",
+)
 
 engine_options = option_group(
     "engine", Engine,
@@ -59,7 +68,7 @@ def evaluate_on_spark(
     if shown.marks or shown.plot:
         what = "--plot" if shown.plot else "--baseline" if shown.baseline else "--test"
         raise CalipersError(f"{what} does not work with --engine spark, because it needs all scores in one place")
-    if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
+    if other := [name for name in LOCAL if getattr(inputs, name) not in (None, False)]:
         option = "combine" if other[0] == "combine_grades" else other[0].replace("_", "-")
         raise CalipersError(f"--{option} does not work with --engine spark")
     for option, file in (("costs", lists.costs), ("document-groups", lists.document_groups)):

@@ -21,6 +21,7 @@ from calipers.cli.options import (
     columns_apart,
     columns_option,
     combine_option,
+    drop_own_ids_option,
     jobs_option,
     max_unpacked_option,
     note,
@@ -127,6 +128,7 @@ class Kept:
 @columns_apart
 @combine_option
 @rollup_options
+@drop_own_ids_option
 @query_ids_option
 @max_unpacked_option
 @strict_option

@@ -44,6 +44,7 @@ class Reading:
     rename_grades: Mapping[float, float] | None = None
     rollup: str | None = None
     rollup_by: str | None = None
+    drop_own_ids: bool = False
     query_ids: str | None = None
     encoding: str | None = None
     max_unpacked: int | None = None
@@ -118,6 +119,7 @@ class Reading:
             encoding=self.encoding,
             max_unpacked=self.max_unpacked,
             memory=self.memory,
+            drop_own_ids=self.drop_own_ids,
         )
         from calipers.evaluation.inputs import notes_of_runs
 

@@ -18,8 +18,8 @@ Decorator = Callable[[Any], Any]
 HEADINGS = {
     "Reading files": (
         "--judgments-as", "--systems-as", "--columns", "--judgments-columns", "--systems-columns", "--combine",
-        "--rename-grades", "--rollup", "--rollup-by", "--query-ids", "--encoding", "--max-unpacked", "--memory",
-        "--jobs", "--progress",
+        "--rename-grades", "--rollup", "--rollup-by", "--drop-own-ids", "--query-ids", "--encoding", "--max-unpacked",
+        "--memory", "--jobs", "--progress",
     ),
     "Scoring": (
         "--like", "--ties", "--relevant", "--depth", "--condensed", "--empty", "--missing", "--degenerate",

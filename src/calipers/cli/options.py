@@ -224,6 +224,10 @@ rollup_options = declared(
                  help="Text between the ids of document and passage, or a file with a passage and its document on each "
                       "line [default: #]."),
 )  # fmt: skip
+drop_own_ids_option = click.option(
+    "--drop-own-ids", is_flag=True,
+    help="Leave out documents that have the id of their query, as in the runs of ArguAna and Quora.",
+)  # fmt: skip
 query_ids_option = click.option(
     "--query-ids", metavar="FILE", type=FILE,
     help="File with one query id per line, for search responses that contain no query id. The order must match the "
@@ -245,6 +249,7 @@ how_to_read_files = declared(
     columns_option,
     columns_apart,
     rollup_options,
+    drop_own_ids_option,
     query_ids_option,
     encoding_option,
     max_unpacked_option,

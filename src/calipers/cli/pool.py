@@ -22,6 +22,7 @@ from calipers.cli.options import (
     combine_option,
     document_texts_option,
     draw,
+    drop_own_ids_option,
     jobs_option,
     max_unpacked_option,
     measures_option,
@@ -110,6 +111,7 @@ class PoolAlternatives:
 @columns_apart
 @combine_option
 @rollup_options
+@drop_own_ids_option
 @query_ids_option
 @max_unpacked_option
 @memory_option

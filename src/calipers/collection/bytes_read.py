@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
-LOOKS = 1 << 17  # bytes of a file that are looked at before it is read
+LOOKS = 3 << 16  # bytes of a file that are looked at before and after it is read
 
 
 class Meter:

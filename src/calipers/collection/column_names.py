@@ -31,7 +31,8 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
 OPTIONAL = ("system", "rank")
 WITHOUT = {
     "grade": ". If every row is a relevant document, add a column 'grade' of ones",
-    "score": ". If the rows are in ranked order, add a column 'rank'",
+    "score": ", or rank=NAME if its numbers are ranks or distances, of which the smallest is best. If the rows are in "
+    "ranked order, add a column 'rank'",
 }
 ORDER = "judgments come first, then runs"
 _SEPARATORS = re.compile(r"[\s._-]+")
@@ -90,6 +91,16 @@ def columns_of(
 def number_role(names: Mapping[str, str], value: str) -> str:
     """Return the role of the column that holds the number: `value`, or rank if there is no score."""
     return value if value in names else "rank"
+
+
+def rank_beside_score(found: Sequence[str], names: Mapping[str, str]) -> str | None:
+    """Return the column of ranks of a run that is ordered by its scores, or None.
+
+    >>> rank_beside_score(["qid", "docno", "score", "rank"], {"query": "qid", "document": "docno", "score": "score"})
+    'rank'
+    """
+    ranks = _matching("rank", found)
+    return ranks[0] if "score" in names and len(ranks) == 1 and ranks[0] not in names.values() else None
 
 
 def check_roles(given: Mapping[str, str] | None) -> None:

@@ -56,7 +56,7 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
         known = known.collect()
     table = _table(known)
     cells = {role: ArrowColumn(table.column(name), name) for role, name in names.items()}
-    return rows_of(cells, names, value, None)
+    return rows_of(cells, names, value, None, columns)
 
 
 def _as_list(cell: Any) -> Any:

@@ -64,7 +64,7 @@ def rows_of_records(source: Any, value: str, columns: Mapping[str, str] | None =
     cells = {
         role: Cells([record[place[name]] for record in source], partial(_error, name)) for role, name in names.items()
     }
-    return rows_of(cells, names, value, None)
+    return rows_of(cells, names, value, None, columns)
 
 
 def _fields(record: Any) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def _rows_of_nested(nested: Mapping[str, Mapping[str, float]], value: str) -> Ro
     triples = [(query, *item) for query, inner in nested.items() for item in inner.items()]
     names = {role: role for role in ("query", "document", value)}
     cells = {role: Cells([row[place] for row in triples], partial(_error, role)) for place, role in enumerate(names)}
-    return rows_of(cells, names, value, None)
+    return rows_of(cells, names, value, None, names)
 
 
 def _error(column: str, message: str, row: int) -> CalipersError:

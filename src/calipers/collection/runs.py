@@ -365,6 +365,19 @@ class RenamedRun(RunView):
 
 
 @dataclass(eq=False)
+class RunWithoutOwnIds(RunView):
+    """A run without documents that have the id of their query."""
+
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        return without_query(self.run).retrieved(judgments, depth, precision, jobs)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        return without_query(self.run).to_dict()
+
+
+@dataclass(eq=False)
 class RememberedRun(RunView):
     """A run whose file is read once, for all the parts of one collection."""
 

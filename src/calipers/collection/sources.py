@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calipers.checks import check_type
 from calipers.collection.column_names import ORDER, check_roles
+from calipers.collection.doubtful_numbers import notes_on_large_grades
 from calipers.collection.files import Path, encoding_of, in_encoding, start_of
 from calipers.collection.first_line import first_fields
 from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, sniff, table_format
@@ -23,7 +24,7 @@ from calipers.collection.reader import scan
 from calipers.collection.records import holds_records, rows_of_records, without_iterators
 from calipers.collection.repeated import RolledRun, Rollup
 from calipers.collection.run_names import named_files
-from calipers.collection.runs import FileRun, Run, ScoreFile
+from calipers.collection.runs import FileRun, Run, RunWithoutOwnIds, ScoreFile
 from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError, WrongFormat
 from calipers.native.columns import Columns
@@ -83,6 +84,8 @@ def read_judgments(
     to.
     """
     known = _judgments(source, format, columns, combine, encoding, max_unpacked)
+    if format is None and "grade" not in (columns or {}):
+        known = known.with_notes(notes_on_large_grades(known.pool, known.name))
     return known if grades is None else known.with_grades(grades)
 
 
@@ -201,9 +204,11 @@ def read_run(
     max_unpacked: int | None = None,
     name: str | None = None,
     memory: int | None = None,
+    drop_own_ids: bool = False,
 ) -> Run:
     """Open one run from a file or a frame. A file is read when it is used. The options are those of `read_runs`."""
-    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
+    ids = _query_ids(query_ids)
+    reading = _RunReading(format, columns, _rollup(rollup), ids, encoding, max_unpacked, name, memory, drop_own_ids)
     runs = reading.runs(without_iterators(source))
     if len(runs) > 1:
         raise CalipersError(
@@ -224,6 +229,7 @@ def read_runs(
     max_unpacked: int | None = None,
     name: str | None = None,
     memory: int | None = None,
+    drop_own_ids: bool = False,
 ) -> list[Run]:
     """Return runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
 
@@ -235,9 +241,11 @@ def read_runs(
     file that starts each line with one. `encoding` is that of text files which are not in UTF-8, as `cp1252`. A run
     goes by its file's stem, or by its tag where that is the end of the stem; "name=path" or `name` gives it another
     name. `memory` is how many bytes a run may take whose queries are in no order, by default a quarter of the
-    machine's: a larger one is sorted on disk.
+    machine's: a larger one is sorted on disk. `drop_own_ids` leaves out documents that have the id of their query, as
+    BEIR does for ArguAna and Quora.
     """
-    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
+    ids = _query_ids(query_ids)
+    reading = _RunReading(format, columns, _rollup(rollup), ids, encoding, max_unpacked, name, memory, drop_own_ids)
     source = without_iterators(source)
     several = not (isinstance(source, str | os.PathLike) or is_frame(source) or holds_records(source))
     if several:
@@ -265,14 +273,15 @@ class _RunReading:
     max_unpacked: int | None
     name: str | None
     memory: int | None
+    drop_own_ids: bool
 
     def runs(self, source: Any) -> list[Run]:
         """Return the runs of one file, frame or list."""
         check_roles(self.columns)
         found = self._runs(source)
-        if self.rollup is None:
-            return found
-        return [RolledRun(run, self.rollup) for run in found]
+        if self.rollup is not None:
+            found = [RolledRun(run, self.rollup) for run in found]
+        return [RunWithoutOwnIds(run) for run in found] if self.drop_own_ids else found
 
     def _runs(self, source: Any) -> list[Run]:
         if is_frame(source):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.column_names import number_role
+from calipers.collection.doubtful_numbers import are_ranks
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.collection.run_names import stem_of
@@ -29,6 +30,7 @@ from calipers.native.scan_error import duplicate
 from calipers.native.scanner import RunScanner, ScanError
 from calipers.plurals import counted
 
+FIRST = 1000  # rows that are searched for ids of queries
 AT_ONCE = 1 << 17  # rows that go through the scanner in one call: few enough to stay in the cache
 SMALLEST_PART = 1 << 18  # rows that are worth a thread of their own
 
@@ -70,6 +72,7 @@ class Rows:
     lines: bool = False  # these numbers are lines of the file
     file: str | None = None
     notes: tuple[str, ...] = ()  # on how they were read
+    doubts: tuple[str, ...] = ()  # about their numbers
 
     def __len__(self) -> int:
         return len(self.value)
@@ -79,12 +82,34 @@ class Rows:
         number = np.arange(1, len(self) + 1) if self.number is None else self.number
         columns = Columns(self.queries, self.query, self.documents, self.value, number)
         try:
-            return Judgments.from_columns(columns, name, combine).with_notes(self.notes)
+            return Judgments.from_columns(columns, name, combine).with_notes((*self.notes, *self._doubts_with_file))
         except CalipersError as error:
             if self.lines or error.line is None:
                 raise
             error.message, error.file, error.line = f"row {error.line}: {error.message}", self.file, None
             raise
+
+    @property
+    def _doubts_with_file(self) -> list[str]:
+        return [f"{self.file}: {text}" if self.file else text for text in self.doubts]
+
+    @property
+    def hold_own_id(self) -> bool:
+        """True if one of the first documents has the id of its query."""
+        start = self.between(0, min(len(self), FIRST))
+        names = {code: self.queries[code] for code in {*start.query.tolist()}}
+        return any(names[code] == name for code, name in zip(start.query.tolist(), start.documents, strict=True))
+
+    def refuse_ranks(self, column: str) -> None:
+        """Refuse scores that are ranks. column: the name of their column."""
+        group = self.query if self.system is None else self.system * np.int64(len(self.queries)) + self.query
+        if are_ranks(group, self.value):
+            raise CalipersError(
+                f"the scores in '{column}' are 1, 2, ..., n down every list, as ranks are. Say with columns whether "
+                f"they are ranks (rank={column}) or scores, of which the largest is best (score={column})",
+                file=self.file,
+                parameter="columns",
+            )
 
     def error(self, message: str, row: int) -> CalipersError:
         """Return the error about a row, counted from 0."""
@@ -106,6 +131,7 @@ class Rows:
             number=row + 1 if self.number is None else self.number[row],
             lines=self.lines,
             file=self.file,
+            doubts=self.doubts,
         )
 
     def between(self, start: int, stop: int) -> Rows:
@@ -140,13 +166,15 @@ def rows_of(
     names: Mapping[str, str],
     value: str,
     file: str | None,
+    given: Mapping[str, str] | None,
     number: NDArray[np.int64] | None = None,
     lines: bool = False,
 ) -> Rows:
     """Return the rows of a table whose column for each role is given. All tables become rows here.
 
     Without scores, ranks are used. Rows of judgments without a grade are left out, and counted in a note.
-    names: the name of each role's column. number, lines: as of `Rows`.
+    Scores that are 1, 2, ..., n down the lists are refused unless their column was named.
+    names: the name of each role's column. given: those that the user named. number, lines: as of `Rows`.
     """
     role = number_role(names, value)
     notes = rank_notes(names, file)
@@ -160,7 +188,7 @@ def rows_of(
     queries, query = columns["query"].codes()
     systems, system = columns["system"].codes() if "system" in columns else (Ids.of([]), None)
     found = columns[role].numbers(role)
-    return Rows(
+    rows = Rows(
         queries=queries,
         query=query,
         documents=columns["document"].ids(),
@@ -172,6 +200,9 @@ def rows_of(
         file=file,
         notes=notes,
     )
+    if role == "score" and "score" not in (given or {}):
+        rows.refuse_ranks(names[role])
+    return rows
 
 
 def rank_notes(names: Mapping[str, str], file: str | None) -> tuple[str, ...]:
@@ -229,6 +260,8 @@ class RowsRun(Run):
     memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
     notes: tuple[str, ...] = ()  # on how they are read
     given_name: str | None = None
+    doubts: tuple[str, ...] = field(default=(), init=False)  # about its numbers, once it was read
+    holds_own_id: bool = field(default=False, init=False)  # one of the first documents of a part has the query's id
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: the rows themselves if there is no file to read them from."""
@@ -241,8 +274,7 @@ class RowsRun(Run):
             return RunScanner(judgments.index, depth=depth, precision=precision, regroup=regroup)
 
         rows = None if self.parts else self.load()
-        parts = _parts_of(rows) if rows is not None else self.parts
-        assert parts is not None
+        parts = self._watched(rows)
         try:
             found = None
             if jobs > 1 and len(several := parts(jobs)) > 1:
@@ -259,6 +291,21 @@ class RowsRun(Run):
                 raise rows.error(error.message, error.line - 1) from None
             raise CalipersError(f"row {error.line}: {error.message}", file=self.path) from None
         return replace(found, tag=self.name.encode("utf-8", "surrogateescape"))
+
+    def _watched(self, rows: Rows | None) -> Callable[[int], Parts]:
+        """Return the parts of the rows, or of the file, which are looked at while they are read."""
+        parts = _parts_of(rows) if rows is not None else self.parts
+        assert parts is not None
+        return lambda count: [partial(self._watch, part) for part in parts(count)]
+
+    def _watch(self, part: Callable[[], Iterable[Rows]]) -> Iterator[Rows]:
+        return map(self._seen, part())
+
+    def _seen(self, rows: Rows) -> Rows:
+        """Remember what is doubtful about rows."""
+        self.doubts = tuple(dict.fromkeys((*self.doubts, *rows.doubts)))
+        self.holds_own_id = self.holds_own_id or rows.hold_own_id
+        return rows
 
     def _is_large(self) -> bool:
         return self._size() > (usual_memory() if self.memory is None else self.memory)
@@ -284,7 +331,7 @@ class RowsRun(Run):
         return sorted_run(chunks, judgments.index, depth=depth, precision=precision, memory=memory, size=self._size())
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        rows = self.load()
+        rows = self._seen(self.load())
         found: dict[str, dict[str, float]] = {query: {} for query in rows.queries.texts()}
         lists = [*found.values()]
         for row, (code, document, score) in enumerate(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calipers.checks import check_type
 from calipers.choices import TieRule
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
+from calipers.collection.doubtful_runs import doubts_about
 from calipers.collection.judgments import Judgments, JudgmentsDigest
 from calipers.collection.mismatch import (
     MatchedQueries,
@@ -49,7 +50,7 @@ from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.plurals import counted
 from calipers.record import Record
-from calipers.results.messages import notes_about, seen_in
+from calipers.results.messages import notes_about, seen_in, some
 from calipers.results.scores import Coverage, Scores
 
 Measures = MeasuresLike
@@ -377,7 +378,9 @@ class _Description:
         """Return the notes about the runs. Runs without judged documents are refused unless `unmatched` is `warn`."""
         known, runs = self._request.judgments, self._request.runs
         unjudged = [each.unjudged for each in self.matched]
+        doubts = doubts_about(dict(zip(self.names, runs, strict=True)), known)
         return [
+            *(f"{some(names)}: {text}" for text, names in doubts.items()),
             *notes_on_reading(known, runs),
             *unmatched_notes(known, dict(zip(self.names, runs, strict=True)), self.matched, unmatched),
             *self._swapped.notes(known, runs),

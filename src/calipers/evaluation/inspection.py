@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from calipers.collection.doubtful_runs import doubts_about
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import (
     REASONS,
@@ -166,6 +167,10 @@ def inspect(evaluation: Evaluation) -> Inspection:
                     "warning", name, f"retrieves the same judged documents with the same scores as {twin}"
                 )
             )
+    read = {run.system for run in inspected}
+    opened = {name: run for name, run in zip(evaluation.systems, evaluation.runs, strict=True) if name in read}
+    doubts = doubts_about(opened, judgments).items()
+    findings[:0] = [InspectionFinding("warning", name, text) for text, names in doubts for name in names]
     findings += [InspectionFinding("warning", judgments.name, text) for text in _swapped_notes(swapped, evaluation)]
     on_grades = notes_on_grades(judgments, options.like.rel)
     findings += [InspectionFinding("warning", judgments.name, text) for text in on_grades]

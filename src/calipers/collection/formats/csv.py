@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
+import numpy as np
+
 from calipers.collection.cells import TextCells
-from calipers.collection.column_names import columns_of
+from calipers.collection.column_names import columns_of, number_role, rank_beside_score
+from calipers.collection.doubtful_numbers import OPPOSITE, are_opposite, thousands
 from calipers.collection.files import Path, shown_name, start_of, text_lines
 from calipers.collection.first_line import cells_of, first_content, has_control, is_number
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.table_rows import AT_ONCE, Parts, Rows, joined_rows, rank_notes, rows_of
+from calipers.collection.table_rows import AT_ONCE, FIRST, Parts, Rows, joined_rows, rank_notes, rows_of
 from calipers.errors import CalipersError
 
 
@@ -66,6 +69,7 @@ class TextTable:
     names: Mapping[str, str]  # of the column for each role
     value: str
     max_unpacked: int | None
+    given: Mapping[str, str] | None  # columns that the user named
 
     @classmethod
     def with_header(
@@ -74,12 +78,12 @@ class TextTable:
         """Open a file that starts with a header."""
         header = Header.of(path, max_unpacked)
         names = columns_of(header.columns, value, columns, file=shown_name(path))
-        return cls(path, header, names, value, max_unpacked)
+        return cls(path, header, names, value, max_unpacked, columns)
 
     @classmethod
     def of_columns(cls, path: Path, max_unpacked: int | None) -> TextTable:
         """Open a file that starts with a header, and leave open which column has which role."""
-        return cls(path, Header.of(path, max_unpacked), {}, "score", max_unpacked)
+        return cls(path, Header.of(path, max_unpacked), {}, "score", max_unpacked, None)
 
     @property
     def file(self) -> str:
@@ -118,8 +122,24 @@ class TextTable:
                 for role, name in self.names.items()
                 for place in (self.header.columns.index(name),)
             }
-            yield rows_of(columns, self.names, self.value, self.file)
+            made = rows_of(columns, self.names, self.value, self.file, self.given)
+            yield replace(made, doubts=(*self._doubts(rows, made),))
             before += len(rows)
+
+    def _doubts(self, cells: Sequence[Sequence[str]], rows: Rows) -> Iterator[str]:
+        """Yield sentences on numbers that may be something else."""
+        column = self.header.columns.index
+        if self.header.delimiter == ";":
+            number = column(self.names[number_role(self.names, self.value)])
+            if text := thousands([row[number] for row in cells]):
+                yield text
+        rank = rank_beside_score(self.header.columns, self.names) if self.value == "score" else None
+        if rank is not None:
+            place, first = column(rank), cells[:FIRST]
+            if all(is_number(row[place]) for row in first):
+                ranks = np.array([float(row[place]) for row in first])
+                if are_opposite(rows.query[:FIRST], ranks, rows.value[:FIRST]):
+                    yield OPPOSITE
 
     def _error(self, column: str, before: int, message: str, row: int) -> CalipersError:
         return CalipersError(f"column '{column}', row {before + row + 1}: {message}", file=self.file)

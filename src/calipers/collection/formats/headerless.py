@@ -41,7 +41,7 @@ def read_headerless(
     header = _header(path, max_unpacked)
     names = _names(header, value, columns, shown_name(path))
     if len(header.columns) != 3 or names["query"] != "1" or names["document"] != "2":
-        return TextTable(path, header, names, value, max_unpacked).rows()
+        return TextTable(path, header, names, value, max_unpacked, columns).rows()
     rows = _triples(path, header, max_unpacked)
     if columns is None:
         return _as_ranks_or_scores(rows, value)
@@ -55,7 +55,7 @@ def contents_of_headerless(
     header = _header(path, max_unpacked)
     names = _names(header, "score", columns, shown_name(path))
     if "system" in names:
-        return Contents(TextTable(path, header, names, "score", max_unpacked).systems())
+        return Contents(TextTable(path, header, names, "score", max_unpacked, columns).systems())
     if columns:
         return Contents()
     return Contents.of(read_headerless(path, max_unpacked=max_unpacked))
@@ -85,7 +85,7 @@ def _names(header: Header, value: str, columns: Mapping[str, str] | None, file: 
 
 def _triples(path: Path, header: Header, max_unpacked: int | None) -> Rows:
     """Read query, document and number: between blanks by the scanner, else as CSV, whose cells may hold blanks."""
-    table = TextTable(path, header, _ROLES["score", 3], "score", max_unpacked)
+    table = TextTable(path, header, _ROLES["score", 3], "score", max_unpacked, _ROLES["score", 3])
     if header.delimiter not in (BLANKS, "\t"):
         return table.rows()
     try:

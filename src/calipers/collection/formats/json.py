@@ -15,6 +15,7 @@ import numpy as np
 
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
+from calipers.collection.doubtful_numbers import OPPOSITE, are_opposite
 from calipers.collection.files import Path, start_of
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.json_values import collect, is_json, is_nested, shown
@@ -129,8 +130,11 @@ class RowCollector:
         names = self.names or {role: role for role in self.cells}
         columns = {role: Cells(values, partial(self._about_cell, role)) for role, values in self.cells.items()}
         number = np.array(self.line, np.int64) if self.line else None
-        made = rows_of(columns, names, self.value, self.file, number, bool(self.line) and not self.listed)
-        return replace(self._with_all_queries(made), notes=(*self.notes, *made.notes))
+        given = self.columns if self.names else names
+        made = rows_of(columns, names, self.value, self.file, given, number, bool(self.line) and not self.listed)
+        found = self._with_all_queries(made)
+        opposite = bool(self.ranks) and are_opposite(found.query, np.array(self.ranks, np.float64), found.value)
+        return replace(found, notes=(*self.notes, *made.notes), doubts=(OPPOSITE,) if opposite else ())
 
     def _with_all_queries(self, rows: Rows) -> Rows:
         """Return the rows with queries that have no documents among the queries."""

@@ -196,7 +196,7 @@ class _Opened:
             raise self._damaged(error) from None
         columns = {role: ArrowColumn(table.column(name), name, self._name) for role, name in self.names.items()}
         with self._reading():
-            return rows_of(columns, self.names, self._value, self._name)
+            return rows_of(columns, self.names, self._value, self._name, self._columns)
 
     def systems(self) -> tuple[str, ...]:
         name = self.names.get("system")
@@ -220,7 +220,7 @@ class _Opened:
                         role: ArrowColumn(batch.column(name), name, self._name, before, ordered=False)
                         for role, name in names.items()
                     }
-                    yield rows_of(columns, names, self._value, self._name)
+                    yield rows_of(columns, names, self._value, self._name, self._columns)
                     before += len(batch)
         except self._errors as error:
             raise self._damaged(error) from None
