@@ -164,7 +164,7 @@ def test_large_counts_are_noted(clicks: Callable[[int, int], float], tmp_path: P
 
 
 def test_points_that_may_separate_thousands(tmp_path: Path) -> None:
-    said = "'1.065' beside '922': the point is read as a decimal point"
+    said = "'1.065' next to '922': the point is read as a decimal point"
     file = tmp_path / "a.csv"
     file.write_text("query;doc;grade\nq0;d0;1.065\nq0;d1;922\n")
     assert said in cal.read_judgments(file).notes[0]
@@ -172,7 +172,7 @@ def test_points_that_may_separate_thousands(tmp_path: Path) -> None:
     assert said in warned(QRELS, str(file))
     for cells in ("1.065;0.922", "1.065;9.22", "1.065;1065", "1,065;922"):
         file.write_text("query;doc;score\nq0;d0;{}\nq0;d1;{}\n".format(*cells.split(";")))
-        assert "beside" not in warned(QRELS, str(file))
+        assert "next to" not in warned(QRELS, str(file))
 
 
 # -- queries among their own results -------------------------------------------------------------------

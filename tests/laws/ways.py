@@ -198,7 +198,7 @@ def in_command(run: Callable[[list[str]], int], *more: str) -> Callable[[Collect
         for options in (["-q", "--format", "json"], ["--format", "json"]):
             code, out, err = said_by(run, arguments_of(case, folder, *options, *more))
             if code:
-                return Outcome(refusal=plain_words(err, folder))
+                return Outcome(refusal=plain_words(err.strip().rpartition("\ncalipers: ")[2], folder))  # after notes
             answers.append(json.loads(out.decode("utf-8", "surrogateescape")))
         by_query, means = answers
         systems = list(dict.fromkeys(row["system"] for row in by_query))

@@ -12,7 +12,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Pool
 
 LARGE = 1000  # grades above it are ids or counts
-MANY = 20  # grades from which on ids can be told from counts
+MANY = 20  # grades from which on ids and counts look different
 NEARLY_ALL = 0.9  # share of different grades from which on they are ids
 LISTS, LONG = 3, 3  # lists whose scores are 1, 2, ..., and documents of such a list, from which on scores are ranks
 OPPOSITE = (
@@ -83,7 +83,7 @@ def thousands(cells: Sequence[str]) -> str | None:
     """Return a warning if points among numbers may separate thousands: the others have no point and are smaller.
 
     >>> thousands(["1.065", "922"])
-    "'1.065' beside '922': the point is read as a decimal point. If it separates thousands, write 1065"
+    "'1.065' next to '922': the point is read as a decimal point. If it separates thousands, write 1065"
     >>> thousands(["1.065", "0.922"])
     """
     with_point = [cell for cell in cells if "." in cell]
@@ -91,6 +91,6 @@ def thousands(cells: Sequence[str]) -> str | None:
     if not with_point or without is None or not all(map(_THOUSANDS.fullmatch, with_point)):
         return None
     return (
-        f"'{with_point[0]}' beside '{without}': the point is read as a decimal point. If it separates thousands, "
+        f"'{with_point[0]}' next to '{without}': the point is read as a decimal point. If it separates thousands, "
         f"write {with_point[0].replace('.', '')}"
     )
