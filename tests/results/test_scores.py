@@ -30,6 +30,9 @@ def test_scores_cannot_be_changed_in_place() -> None:
         with pytest.raises(ValueError, match="read-only"):
             handed_out[...] = 1
     mine[:] = 0.75  # an array of the user stays writable
+    for outcome in cal.compare(SCORES, warn=False).outcomes:
+        with pytest.raises(ValueError, match="read-only"):
+            outcome.p[0] = 0.0
 
 
 def test_unknown_names_are_refused() -> None:

@@ -54,8 +54,7 @@ class Result(ABC):
     """
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            object.__setattr__(self, name, _read_only(value))
+        protect_arrays(self)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -155,6 +154,12 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def protect_arrays(record: object) -> None:
+    """Replace the arrays of a dataclass by views that cannot be written to."""
+    for name, value in vars(record).items():
+        object.__setattr__(record, name, _read_only(value))
 
 
 def _read_only(value: Any) -> Any:

@@ -27,6 +27,7 @@ from calipers.checks import check_choice, lower_case
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted, plural_of
+from calipers.results.result import protect_arrays
 from calipers.results.score_files import ScoresLike
 from calipers.stats.differences import (
     ROUNDING,
@@ -69,6 +70,9 @@ class Outcome:
     effect: Floats
     n: Ints
     more: Mapping[str, Floats] = field(default_factory=dict)  # columns that only this test has, by name
+
+    def __post_init__(self) -> None:
+        protect_arrays(self)
 
 
 Test = Callable[[ScoresLike, Ints, Ints, Settings], Outcome]  # takes an array, or Scores of one measure
