@@ -118,6 +118,12 @@ def test_an_audit_has_the_figures_of_tools_that_know_relevant_or_not() -> None:
     assert "mlflow" in cal.explain(exp.with_(measures="nDCG@3"), "q1", like="mlflow").summary
 
 
+def test_an_audit_without_figures_of_other_tools_does_not_say_that_they_agree() -> None:
+    found = cal.Experiment(STARS, RUNS, "nDCG@3", warn=False).audit(like=["mlflow", "recbole"])
+    assert {tool for _, tool in found.unavailable} == {"mlflow", "recbole"}
+    assert found.summary == "No other tool has a figure for nDCG@3 here, so there is nothing to compare."
+
+
 def test_stored_scores_of_two_relevance_levels_are_two_measures(tmp_path: Path) -> None:
     for level in (4, 5):
         (tmp_path / f"{level}.json").write_text(scores("AP RR", relevant=level).per_query().to_json())

@@ -17,6 +17,8 @@ def advice(audit: Audit) -> str:
 
     The figure to report is that of the reference, by default the figure that `calipers evaluate` prints.
     """
+    if not audit.attributions:
+        return f"No other tool has a figure for {', '.join(audit.measures)} here, so there is nothing to compare."
     name = max(audit.measures, key=lambda each: _largest(audit, each))
     if _largest(audit, name) < SHOWN:
         return f"All tools agree on {', '.join(audit.measures)} here; report it, and name the tool."
