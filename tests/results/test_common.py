@@ -83,7 +83,7 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "FullEstimates": lambda: cal.estimate_full([1, 2, 2], "RR", negatives=5, items=50),
     "QueryTypes": lambda: cal.Experiment(QRELS, RUNS, "P@1", warn=False).queries(),
     "VerdictStudy": lambda: cal.judge_verdicts(
-        [{"item": i, "label": i % 3, "human": i % 2 if i < 20 else None, "length": i} for i in range(40)]
+        [{"item": i, "label": int(i % 3 > 0), "human": i % 2 if i < 20 else None, "length": i} for i in range(40)]
     ),
     "JudgeStudy": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).judges({"copy": QRELS}),
     "JudgingPool": lambda: cal.Experiment(QRELS, RUNS, "nDCG@10", warn=False).pool(),
