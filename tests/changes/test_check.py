@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers import text
 from calipers.changes import Decision
 from calipers.changes import check as gate
 from calipers.cli import commands
@@ -225,6 +226,21 @@ def test_the_queries_that_are_needed_are_those_of_the_formula() -> None:
     assert "unknown how many queries would tell" in str(level)
 
 
+def test_one_query_is_the_only_one() -> None:
+    half = np.full(1, 0.5)
+    alone = measured(half, half, 0.02)
+    assert (alone.needed, alone.verdict) == (None, "undecided")
+    assert "the scores are the same on the only query; up to 95% of other queries could change" in str(alone)
+    assert "unknown how many queries would tell" in str(alone)
+
+
+def test_refusals_about_texts_speak_of_documents() -> None:
+    data = [{"doc": f"d{i}", "system": s, "summary": "a b", "reference": "a b"} for i in range(10) for s in ("x", "y")]
+    found = text.Evaluation(data, "ROUGE-1")
+    with pytest.raises(CalipersError, match=r"on 10 documents, even unchanged scores .* at least 149 documents can"):
+        found.check("x", baseline="y", max_drop=0.02, fail_if="undecided")
+
+
 # -- what fails --------------------------------------------------------------------------------------
 
 
@@ -289,12 +305,15 @@ def test_undecided_is_refused_where_no_result_could_show_it(files: Path, monkeyp
     with pytest.raises(CalipersError, match=r"even the best scores do not show .* at least 29 queries can"):
         gate(perfect, "new", min=0.9, fail_if="undecided")
     groups = {str(q + 1): "few" for q in range(20)}
-    with pytest.raises(CalipersError, match=r"on 20 queries, even unchanged rankings .* AP of few"):
+    with pytest.raises(CalipersError, match=r"on 20 queries, even unchanged scores .* AP of few"):
         measured(old, old, 0.1, fail_if="undecided", query_groups=groups)
     exp = cal.Experiment("qrels.txt", {"old": "old.run", "new": "new.run"}, "AP")
     monkeypatch.setattr(cal.Experiment, "scores", property(lambda _: pytest.fail("scored")))
     with pytest.raises(CalipersError, match="on 40 queries"):
         exp.check("new", baseline="old", max_drop=0.01, fail_if="undecided")
+    few = dict.fromkeys(exp.judgments.queries[:5], "few")
+    with pytest.raises(CalipersError, match=r"on 5 queries, .* AP of few"):
+        exp.check("new", baseline="old", max_drop=0.2, fail_if="undecided", query_groups=few)
 
 
 def test_the_worst_case_over_measures_is_the_verdict() -> None:

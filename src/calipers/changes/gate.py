@@ -53,11 +53,12 @@ from calipers.changes.verdicts import (
     decision_of,
     floor_of,
     losses_of,
+    name_of,
     refuse_undecidable_drop,
     refuse_undecidable_floor,
 )
 from calipers.checks import check_choice, check_whole
-from calipers.collection.query_facts import QueryGroups
+from calipers.collection.query_facts import QueryGroups, read_query_groups
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats
@@ -330,13 +331,15 @@ def check(
         raise CalipersError("there is nothing to check: give max_drop, max_query_drop or min")
     if (limits.drop or limits.query_drop) and baseline is None:
         raise CalipersError("max_drop and max_query_drop compare the new system with a baseline: name one")
+    check_whole("worst", worst, 0)
     if isinstance(evaluation, Evaluation) and fail_if == "undecided":
-        limits.refuse_undecidable(len(evaluation.known.queries), alpha)
+        wanted = {} if query_groups is None else read_query_groups(query_groups)
+        limits.refuse_undecidable(evaluation.known.queries, wanted, Rules(alpha, fail_if, worst, "query"))
     scores = evaluation.scores if isinstance(evaluation, Evaluation) else evaluation
     if scores.lower:
         name = sorted(scores.lower)[0]
         raise CalipersError(f"smaller values of {name} are better; check takes measures for which larger is better")
-    rules = Rules(alpha, fail_if, check_whole("worst", worst, 0), scores.unit)
+    rules = Rules(alpha, fail_if, worst, scores.unit)
     fresh = scores.of_systems([new])
     old = _baseline(scores, baseline)
     refuse_unmatched(fresh, *([] if old is None else [old]))
@@ -456,12 +459,15 @@ class _Limits(NamedTuple):
             {name: limit.value for name, limit in of_queries.items()}, floors_of(floor, ends),
         )  # fmt: skip
 
-    def refuse_undecidable(self, queries: int, alpha: float) -> None:
-        """Fail if no result on so few queries could show that a limit is kept."""
-        for name, drop in self.drop.items():
-            refuse_undecidable_drop(name, drop, self.ends[name], queries, alpha)
-        for name, floor in self.floor.items():
-            refuse_undecidable_floor(name, floor, self.ends[name], queries, alpha)
+    def refuse_undecidable(self, queries: Sequence[str], wanted: Mapping[str, Collection[str]], rules: Rules) -> None:
+        """Fail if no result on so few queries, or on those of a group, could show that a limit is kept."""
+        groups = {group: count for group, each in wanted.items() if (count := len({*queries} & {*each}))}
+        for group, count in {"": len(queries), **groups}.items():
+            used = rules._replace(alpha=rules.alpha / len(groups)) if group else rules
+            for name, drop in self.drop.items():
+                refuse_undecidable_drop(name_of(name, group), drop, self.ends[name], count, used)
+            for name, floor in self.floor.items():
+                refuse_undecidable_floor(name_of(name, group), floor, self.ends[name], count, used)
 
     def decide(self, pair: _Pair, rules: Rules, group: str = "") -> tuple[list[Decision], list[Floor]]:
         """Return the verdicts about drops and about floors."""

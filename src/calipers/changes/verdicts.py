@@ -78,7 +78,7 @@ def evidence(values: Floats, threshold: float, ends: Ends, changes: Floats, alph
         return Evidence(1, low, high, worst is None, False, None)
     if best is not None and high < threshold:
         return Evidence(-1, low, high, False, False, None)
-    if students[1] < threshold and _p_of_drop(changes) <= alpha:
+    if students[1] < threshold and p_of_drop(changes) <= alpha:
         return Evidence(-1, low, students[1], True, False, None)
     needed = _needed(values, threshold, ends, alpha)
     return Evidence(0, low, high, worst is None, students[0] > threshold, needed)
@@ -95,7 +95,7 @@ def _students_limits(values: Floats, alpha: float) -> tuple[float, float]:
     return middle - width, middle + width
 
 
-def _p_of_drop(changes: Floats) -> float:
+def p_of_drop(changes: Floats) -> float:
     """Return the one-sided p value of the sign-flip test of no drop."""
     ordered = np.sort(changes)  # so that the order of the queries does not matter
     settings = Settings(samples="all" if len(ordered) <= ALL_FLIPS else 10_000)
@@ -229,9 +229,10 @@ class Decision(MeanVerdict):
         what = "rankings" if self.same_rankings else "scores"
         but = ", but not all rankings are" if self.same_rankings is False else ""
         could = 100 * (1 - self.alpha ** (1 / self.queries))
+        every = f"all {counted(self.queries, self.unit)}" if self.queries > 1 else f"the only {self.unit}"
         return (
-            f"{self.name} is unchanged at {four_digits(self.new)}: the {what} are the same on all "
-            f"{counted(self.queries, self.unit)}{but}; up to {could:.2g}% of other {plural_of(self.unit)} could change "
+            f"{self.name} is unchanged at {four_digits(self.new)}: the {what} are the same on {every}{but}; "
+            f"up to {could:.2g}% of other {plural_of(self.unit)} could change "
             f"({1 - self.alpha:.4g} limit)"
         )
 
@@ -273,7 +274,7 @@ def decision_of(
     differences = Differences.of(values, NEW, OLD)
     both = differences.shared[0]
     if not both.any():
-        raise CalipersError(f"no query has a score of both systems under {name_of(measure, group)}")
+        raise CalipersError(f"no {rules.unit} has a score of both systems under {name_of(measure, group)}")
     n = int(both.sum())
     changes = differences.value[0][both]
     old, new = (mean(row[both].tolist()) for row in values)
@@ -282,7 +283,7 @@ def decision_of(
         raise CalipersError(f"max_drop of {measure} is a share of the baseline's mean, {what}", parameter="max_drop")
     max_drop = allowed.of(old)
     if rules.fail_if == "undecided":
-        refuse_undecidable_drop(name_of(measure, group), allowed, ends, n, rules.alpha)
+        refuse_undecidable_drop(name_of(measure, group), allowed, ends, n, rules)
     share = allowed.value if allowed.relative else 0.0
     low, high = ends
     if low is None or high is None:
@@ -308,9 +309,9 @@ def floor_of(measure: str, group: str, floor: float, ends: Ends, values: Floats,
     """Return the verdict about the mean of the new system. values: its scores."""
     defined = values[~np.isnan(values)]
     if not len(defined):
-        raise CalipersError(f"no query has a score under {name_of(measure, group)}")
+        raise CalipersError(f"no {rules.unit} has a score under {name_of(measure, group)}")
     if rules.fail_if == "undecided":
-        refuse_undecidable_floor(name_of(measure, group), floor, ends, len(defined), rules.alpha)
+        refuse_undecidable_floor(name_of(measure, group), floor, ends, len(defined), rules)
     found = evidence(defined, floor, ends, defined - floor, rules.alpha)
     average = mean(defined.tolist())
     return Floor(
@@ -332,32 +333,34 @@ def losses_of(differences: Differences, values: Floats, queries: Sequence[str]) 
 # -- limits that no result can meet ------------------------------------------------------------------
 
 
-def refuse_undecidable_drop(name: str, allowed: Drop, ends: Ends, n: int, alpha: float) -> None:
-    """Fail if even unchanged rankings of n queries would leave a drop undecided."""
+def refuse_undecidable_drop(name: str, allowed: Drop, ends: Ends, n: int, rules: Rules) -> None:
+    """Fail if even unchanged scores of n queries would leave a drop undecided."""
     low, high = ends
     if low is None or high is None:
         return
     share = allowed.value if allowed.relative else 0.0
     threshold = 0.0 if allowed.relative else -allowed.value
-    can = queries_to_show(share * high, threshold, low - (1 - share) * high, alpha)
-    _refuse_undecidable(f"even unchanged rankings do not show that {name} does not drop by more than {allowed}", n, can)
+    can = queries_to_show(share * high, threshold, low - (1 - share) * high, rules.alpha)
+    what = f"even unchanged scores do not show that {name} does not drop by more than {allowed}"
+    _refuse_undecidable(what, n, can, rules.unit)
 
 
-def refuse_undecidable_floor(name: str, floor: float, ends: Ends, n: int, alpha: float) -> None:
+def refuse_undecidable_floor(name: str, floor: float, ends: Ends, n: int, rules: Rules) -> None:
     """Fail if even the best scores on n queries would leave a floor undecided."""
     low, high = ends
     if low is None or high is None:
         return
-    can = queries_to_show(high, floor, low, alpha)
-    _refuse_undecidable(f"even the best scores do not show that the mean of {name} is at least {floor:g}", n, can)
+    can = queries_to_show(high, floor, low, rules.alpha)
+    what = f"even the best scores do not show that the mean of {name} is at least {floor:g}"
+    _refuse_undecidable(what, n, can, rules.unit)
 
 
-def _refuse_undecidable(what: str, n: int, can: int | None) -> None:
+def _refuse_undecidable(what: str, n: int, can: int | None, unit: str) -> None:
     if can is not None and can <= n:
         return
-    enough = "no number of queries can" if can is None else f"at least {can:,} queries can"
+    enough = f"no number of {plural_of(unit)} can" if can is None else f"at least {counted(can, unit)} can"
     raise CalipersError(
-        f"fail_if 'undecided' cannot be met: on {counted(n, 'query')}, {what}; {enough}. Allow more, or choose 'drop' "
+        f"fail_if 'undecided' cannot be met: on {counted(n, unit)}, {what}; {enough}. Allow more, or choose 'drop' "
         "or 'worse'",
         parameter="fail_if",
     )
