@@ -535,6 +535,13 @@ def test_tools_that_cannot_read_the_data_are_skipped_with_a_note() -> None:
         cal.Experiment({"q": {"a": 1}}, {"q": {"a": 1.0}}, condensed=True).audit()
 
 
+def test_a_number_of_a_measure_without_any_known_convention_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    exp = cal.Experiment({"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 0.5}}, "nDCG@10", warn=False)
+    monkeypatch.setattr(Rescorer, "refusal", lambda *_: "it needs groups")
+    with pytest.raises(CalipersError, match="no known convention has a figure for nDCG@10: it needs groups"):
+        exp.audit(number="0.5")
+
+
 def test_the_reference_is_the_experiment() -> None:
     qrels, runs = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 1.0}}
     exp = cal.Experiment(qrels, runs, "RR", ties="worst")

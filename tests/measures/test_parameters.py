@@ -87,6 +87,16 @@ def test_a_card_has_parameters_and_other_names() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "formula"),
+    [("infAP", "infAP = AP if only "), ("nERR-IA", "nERR-IA = ERR-IA divided by "), ("utility", "utility = ")],
+)
+def test_a_formula_in_words_keeps_the_names_of_measures(name: str, formula: str) -> None:
+    found = measure_card(name).formula
+    assert found.startswith(formula)
+    assert not re.search(r"= [a-z][A-Z]", found)
+
+
+@pytest.mark.parametrize(
     ("typed", "meant"),
     [
         ("hit rate", "Success@10"),

@@ -242,6 +242,9 @@ def matching_conventions(evaluation: Evaluation, *, number: str | float, run: st
     systems = rescorer.systems
     among = tuple(range(len(systems))) if run is None else (place_of("system", run, systems),)
     found = {name: _figures(rescorer, name, text, among) for name in evaluation.measures}
+    if without := [each for each in found.values() if not each.conventions]:
+        reason = next(iter(without[0].unavailable.values()))
+        raise CalipersError(f"no known convention has a figure for {without[0].measure}: {reason}")
     return MatchingConventions(text, systems, found, tuple(notes))
 
 

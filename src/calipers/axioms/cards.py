@@ -162,7 +162,7 @@ def _stated_formula(measure: Measure) -> str:
 
 def _spoken(sentence: str) -> str:
     first = sentence.partition("\n")[0].rstrip(".")
-    return first[:1].lower() + first[1:]
+    return first if first[1:2].isupper() else first[:1].lower() + first[1:]
 
 
 def references(declaration: Declaration) -> list[str]:

@@ -193,10 +193,10 @@ def _certificate(found: Ranges, end: str) -> Table:
 
 def _say(found: Ranges, strict: bool) -> None:
     """Print notes on the ranges, and on what was left out."""
-    warn(found.notes, strict)
-    for text in found.remarks:
+    warn(found.reading_notes, strict)
+    for text in (*found.remarks, *found.inexact_ends):
         note(text)
     note(found.summary)
     for name, how in found.exactness.items():
         if how.startswith("enumerated"):
-            note(f"{name}: all possible gradings of each list were tried{how.removeprefix('enumerated')}")
+            note(f"{name}: all possible gradings of each list were tried")

@@ -22,6 +22,7 @@ from calipers.evaluation.inputs import depending_on, kind_read, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
+from calipers.measures.exactness import exactness_notes
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape, verb
 from calipers.results.messages import notes_about, seen_in
@@ -81,12 +82,22 @@ class Ranges(Result):
     open_scores: dict[str, OpenScores]
     options: ScoringOptions
     random_grades: RandomGrading | None = None
-    notes: tuple[str, ...] = ()  # what to know of the runs, in the words of `evaluate`
+    reading_notes: tuple[str, ...] = ()  # what to know of the runs, in the words of `evaluate`
 
     @cached_property
     def definitions(self) -> tuple[Measure, ...]:
         """The measures, bound to the judgments."""
         return tuple(each.measure for each in self.open_scores.values())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the runs, and about ranges whose ends are not exact (for example, sampled)."""
+        return (*self.reading_notes, *self.inexact_ends)
+
+    @property
+    def inexact_ends(self) -> tuple[str, ...]:
+        """Sentences about the ranges whose ends are not exact."""
+        return tuple(exactness_notes({f"range of {name}": how for name, how in self.exactness.items()}))
 
     # -- over queries ------------------------------------------------------------------------------
 
@@ -399,7 +410,7 @@ def _ranges(
         *notes_about(seen_in(coverage, systems), options.ties),
     )
     found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
-    warn_user(found.notes, evaluation.warn)
+    warn_user(found.reading_notes, evaluation.warn)
     if prior is None:
         return found
     return replace(found, random_grades=RandomGrading(prior[0], grade_chances(prior[0], opened, grades), *prior[1:]))
@@ -447,7 +458,7 @@ def _of_lists(
         unknown=opened.count,
         grades=grades,
         unseen=unseen,
-        notes=(*notes, *lacking),
+        reading_notes=(*notes, *lacking),
         open_scores=found,
         options=options,
     )
