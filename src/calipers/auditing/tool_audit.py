@@ -139,7 +139,7 @@ def own_convention(options: ScoringOptions) -> Convention:
     ('letor4', 'experiment')
     """
     like = options.like
-    missing = like.missing if options.missing == "error" else options.missing
+    missing = like.missing if options.missing == "error" else options.missing_counts
     empty = like.empty if options.empty_plain == "error" else options.empty_plain
     given = like.with_(ties=options.ties, precision=options.precision, missing=missing, empty=empty)
     if given == like:

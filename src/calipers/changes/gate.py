@@ -64,6 +64,7 @@ from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, plural_of, verb
+from calipers.results.incomplete_runs import refuse_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Table, four_digits, markdown_text, visible
@@ -313,7 +314,8 @@ def check(
         from JSON files know their judgments, scores from CSV files do not.
     warn: give the notes as one CalipersWarning.
 
-    A system with hardly any judged document never passes.
+    A system with hardly any judged document never passes, nor does one that lacks more than half of the judged queries,
+    unless `missing` or `like` of the experiment say how these count.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], ["new", "old"], measure="AP")
@@ -343,6 +345,7 @@ def check(
     fresh = scores.of_systems([new])
     old = _baseline(scores, baseline)
     refuse_unmatched(fresh, *([] if old is None else [old]))
+    refuse_incomplete_runs(fresh, *([] if old is None else [old]))
     changed, remarks = judgments_of_both(fresh, old, other_judgments)
     pair = _Pair.of(fresh, old)
     notes = [*changed, *([] if old is None else notes_on_both(fresh, old, len(pair.queries)))]

@@ -74,7 +74,8 @@ lists = option_group(
                  help="Score of a query without relevant documents [default: 0, or that of --like; normalised "
                       "measures: skip]."),
     click.option("--missing", type=POLICY, metavar="NUMBER|skip|error",
-                 help="Score of a query that is missing from a run [default: 0, or that of --like]."),
+                 help="Score of a query that is missing from a run [default: 0, or that of --like; without "
+                      "either, compare and check refuse runs that lack most queries]."),
     click.option("--degenerate", type=POLICY, metavar="NUMBER|skip|error",
                  help="Normalised score of a query on which all rankings score the same."),
     costs_option,

@@ -50,7 +50,8 @@ from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.plurals import counted
 from calipers.record import Record
-from calipers.results.messages import notes_about, seen_in, some
+from calipers.results.incomplete_runs import incomplete_runs
+from calipers.results.messages import RunSummary, notes_about, notes_on_lacking, seen_in, some
 from calipers.results.scores import Coverage, Scores
 
 Measures = MeasuresLike
@@ -99,7 +100,8 @@ def evaluate(
     empty: score of a query that leaves a measure undefined for every ranking, such as one without relevant
         documents. The default is 0, or the value of `like`; normalised measures skip such queries.
     missing: score of a list that leaves a measure undefined. `skip` also skips queries that a run lacks. The default is
-        0, or the value of `like`.
+        0, or the value of `like`. `compare` and `check` refuse runs that lack more than half of the judged queries if
+        neither is given.
     degenerate: normalised score of a query for which all rankings score the same. By default, the formula decides.
         `empty`, `missing` and `degenerate` take a number, `skip` or `error`.
     columns: names of the columns of tables, such as {"query": "topic_id"}, for judgments and runs. If they differ, use
@@ -231,7 +233,11 @@ def _scores(given: Evaluation) -> Scores:
     described = _Description(request, plain)
     found = _score_runs(request, plain, described, given.progress)
     described.check_queries()
-    notes = [*notes_on_grades(given.known, rules.rel, bound.values()), *described.notes(given.unmatched)]
+    notes = [
+        *notes_on_lacking(described.seen, len(given.known.queries)),
+        *notes_on_grades(given.known, rules.rel, bound.values()),
+        *described.notes(given.unmatched),
+    ]
     if given.facts is not None:
         whole = request.with_facts(given.facts)
         rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}
@@ -252,6 +258,7 @@ def _scores(given: Evaluation) -> Scores:
             **given.options.as_metadata(),
             "judgments": JudgmentsDigest(given.judgments),
             "unmatched": described.unmatched,
+            "incomplete": incomplete_runs(coverage, described.names) if given.options.missing is None else {},
             "exactness": inexact_measures(bound, coverage.sampled),
             "standard_error": errors,
         },
@@ -369,6 +376,12 @@ class _Description:
         """Names of the runs that have hardly any judged document."""
         return tuple(name for name, seen in zip(self.names, self.matched, strict=True) if seen.few)
 
+    @cached_property
+    def seen(self) -> list[RunSummary]:
+        """Facts about the runs that notes mention."""
+        unjudged = [each.unjudged for each in self.matched]
+        return seen_in(self.coverage, self._request.runs, self._infinite, self._request.judgments.queries, unjudged)
+
     def check_queries(self) -> None:
         """Refuse runs that have no query in common with the judgments."""
         if self.coverage.missing.all():
@@ -377,17 +390,11 @@ class _Description:
     def notes(self, unmatched: Unmatched) -> list[str]:
         """Return the notes about the runs. Runs without judged documents are refused unless `unmatched` is `warn`."""
         known, runs = self._request.judgments, self._request.runs
-        unjudged = [each.unjudged for each in self.matched]
         doubts = doubts_about(dict(zip(self.names, runs, strict=True)), known)
         return [
             *(f"{some(names)}: {text}" for text, names in doubts.items()),
             *notes_on_reading(known, runs),
             *unmatched_notes(known, dict(zip(self.names, runs, strict=True)), self.matched, unmatched),
             *self._swapped.notes(known, runs),
-            *notes_about(
-                seen_in(self.coverage, runs, self._infinite, known.queries, unjudged),
-                self._request.options.ties,
-                self._possible.measure,
-                self._possible.means,
-            ),
+            *notes_about(self.seen, self._request.options.ties, self._possible.measure, self._possible.means),
         ]

@@ -28,7 +28,8 @@ class ScoringOptions(Record):
     depth: int | None  # keep only the first `depth` documents of each list
     condensed: bool  # drop unjudged documents
     empty: Policy | None  # score of a query that leaves a measure undefined for every ranking; None: see `empty_plain`
-    missing: Policy  # score of a list that leaves a measure undefined; as `skip` also of queries that a run lacks
+    missing: Policy | None  # score of a list that leaves a measure undefined; as `skip` also of queries that a run
+    # lacks; None: see `missing_counts`
     degenerate: Policy | None  # normalised score where all rankings score the same; None: what the formula gives
     precision: Precision  # in which document scores are compared
 
@@ -47,6 +48,7 @@ class ScoringOptions(Record):
     ) -> None:
         relevant = None if relevant is None else check_number("relevant", relevant)
         rules = convention(like).with_relevant(relevant)
+        counts = missing if missing is not None or rules == PLAIN.with_(rel=rules.rel) else rules.missing
         super().__init__(
             like=rules,
             ties=check_choice("tie rule", rules.ties if ties is None else ties, TIE_RULES),
@@ -54,7 +56,7 @@ class ScoringOptions(Record):
             depth=None if depth is None else check_whole("depth", depth),
             condensed=bool(condensed),
             empty=None if empty is None else check_policy("empty", empty),
-            missing=check_policy("missing", rules.missing if missing is None else missing),
+            missing=None if counts is None else check_policy("missing", counts),
             degenerate=None if degenerate is None else check_policy("degenerate", degenerate),
             precision=check_choice(
                 "precision", rules.precision if precision is None else precision, get_args(Precision)
@@ -65,6 +67,11 @@ class ScoringOptions(Record):
     def empty_plain(self) -> Policy:
         """Value of `empty` for measures that are not normalised. Normalised measures skip the query by default."""
         return check_policy("empty", self.like.empty) if self.empty is None else self.empty
+
+    @property
+    def missing_counts(self) -> Policy:
+        """Value of `missing`, by default 0: then `compare` and `check` refuse runs that lack most judged queries."""
+        return 0.0 if self.missing is None else self.missing
 
     @property
     def measure_defaults(self) -> Defaults | None:
@@ -96,6 +103,6 @@ class ScoringOptions(Record):
             "condensed": self.condensed,
             "empty": self.empty,
             "empty_plain": check_policy("empty", self.like.empty),
-            "missing": self.missing,
+            "missing": self.missing_counts,
             "degenerate": self.degenerate,
         }

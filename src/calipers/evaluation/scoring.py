@@ -51,7 +51,7 @@ def score_lists(lists: Lists, measures: Iterable[Measure], options: ScoringOptio
 
 def _score_measure(measure: Measure, lists: Lists, options: ScoringOptions) -> tuple[Floats, Any]:
     """Return the score of each list, and the reason where the measure is undefined."""
-    missing, degenerate = options.missing, options.degenerate
+    missing, degenerate = options.missing_counts, options.degenerate
     form = measure.form
     score = form.score(lists)
     reason = np.zeros(len(lists), np.uint8)

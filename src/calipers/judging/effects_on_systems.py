@@ -23,6 +23,7 @@ from calipers.information.information_tau import tau_between
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats, Ints
+from calipers.results.incomplete_runs import with_incomplete_runs
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, compare
@@ -98,7 +99,7 @@ class Effects:
         for who, scores in ((0, ours), (self.names.index(judge), theirs)):
             key = who, scores.queries
             if key not in self._compared:
-                self._compared[key] = compare(scores, **self.testing, warn=False)
+                self._compared[key] = compare(with_incomplete_runs(scores), **self.testing, warn=False)
             found.append(self._compared[key])
         return found[0], found[1]
 

@@ -39,6 +39,7 @@ from calipers.metaevaluation.query_sets import (
     document_halves,
 )
 from calipers.plurals import counted
+from calipers.results.incomplete_runs import with_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means
@@ -189,8 +190,8 @@ class MetaEvaluation(Result):
         how = self.method
         each = [
             compare(
-                view, test=how.test, correction=how.correction, alpha=how.alpha, samples=how.samples, seed=how.seed,
-                warn=False,
+                with_incomplete_runs(view), test=how.test, correction=how.correction, alpha=how.alpha,
+                samples=how.samples, seed=how.seed, warn=False,
             )
             for view in parts
         ]  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from calipers.choices import Correction, TestName
 from calipers.lists import Floats
 from calipers.metaevaluation.families import Family, at_same_cutoffs, families, place_in
+from calipers.results.incomplete_runs import with_incomplete_runs
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import PValue, ShownAsTable, Table
 from calipers.stats.comparison import Comparison, compare
@@ -76,7 +77,7 @@ def discriminative_power(
     >>> discriminative_power(scores)["AP"]
     0.6666666666666666
     """
-    scores = as_scores(scores)
+    scores = with_incomplete_runs(as_scores(scores))
     compared = compare(scores, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, warn=False)
     return power_of(compared, families(scores))
 

@@ -24,6 +24,8 @@ from calipers.plurals import counted
 from calipers.record import Record
 from calipers.report.provenance import Provenance
 from calipers.results.ambiguous_names import without_ambiguous_names
+from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.messages import notes_on_lacking, seen_in
 from calipers.results.scores import Reason, Scores
 
 if TYPE_CHECKING:
@@ -240,12 +242,18 @@ class Material(ScoredMaterial):
     @property
     def warnings(self) -> list[str]:  # type: ignore[override]
         """Warnings to show before the verdict."""
-        return notes_on_grades(self.judgments, self.rel, self.experiment.measures.values())
+        coverage, queries = self.experiment.scores.coverage, self.experiment.scores.queries
+        assert coverage is not None
+        lacking = notes_on_lacking(seen_in(coverage, self.experiment.runs, queries=queries), len(queries))
+        return [
+            *(lacking if coverage.lacks_most.any() else ()),
+            *notes_on_grades(self.judgments, self.rel, self.experiment.measures.values()),
+        ]
 
     @cached_property
     def scores(self) -> Scores:  # type: ignore[override]
         """Scores under the measures that the user named."""
-        return without_ambiguous_names(self.experiment.scores)
+        return with_incomplete_runs(without_ambiguous_names(self.experiment.scores))
 
     @cached_property
     def plain_of(self) -> dict[str, str]:
@@ -266,7 +274,7 @@ class Material(ScoredMaterial):
     @cached_property
     def plain(self) -> Scores:
         """Scores under the measures of `plain_experiment`."""
-        return without_ambiguous_names(self.plain_experiment.scores)
+        return with_incomplete_runs(without_ambiguous_names(self.plain_experiment.scores))
 
     @cached_property
     def whole_runs(self) -> list[Run]:

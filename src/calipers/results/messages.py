@@ -65,10 +65,27 @@ def missing_names(coverage: Coverage, queries: Sequence[str]) -> list[tuple[str,
     return [tuple(sorted(queries[q] for q in row.nonzero()[0])[:NAMED]) for row in coverage.missing]
 
 
+def notes_on_lacking(seen: Sequence[RunSummary], queries: int) -> Iterator[str]:
+    """Yield a note about judged queries that runs lack. It comes before other notes: such runs may have stopped early.
+
+    queries: the number of judged queries.
+    """
+    missing = [run for run in seen if run.missing_queries]
+    if not missing:
+        return
+    lacking = sum(run.missing_queries for run in missing)
+    note = (
+        f"{len(missing)} of {counted(len(seen), 'run')} {verb(len(missing), 'lacks', 'lack')} judged queries "
+        f"({lacking} in all, {some([run.name for run in missing])}{_such_as(run.missing for run in missing)})"
+    )
+    most = [f"{run.name} ({run.missing_queries} of {queries})" for run in missing if 2 * run.missing_queries > queries]
+    yield f"{note}; more than half of them are missing in {some(most)}" if most else note
+
+
 def notes_about(
     seen: Sequence[RunSummary], ties: str, measure: str | None = None, gains: Sequence[float] = ()
 ) -> Iterator[str]:
-    """Yield the notes about all runs, each note once.
+    """Yield the notes about all runs, each note once, but those of `notes_on_lacking`.
 
     measure, gains: a measure, and how much judging could raise the mean of each run under it.
     """
@@ -79,12 +96,6 @@ def notes_about(
         yield (
             f"{len(unjudged)} of {counted(total, 'run')} {verb(len(unjudged), 'answers', 'answer')} queries without "
             f"judgments (at most {max(unjudged)}{_such_as(run.unjudged for run in seen)}); ignored"
-        )
-    if missing := [run for run in seen if run.missing_queries]:
-        lacking = sum(run.missing_queries for run in missing)
-        yield (
-            f"{len(missing)} of {counted(total, 'run')} {verb(len(missing), 'lacks', 'lack')} judged queries "
-            f"({lacking} in all, {some([run.name for run in missing])}{_such_as(run.missing for run in seen)})"
         )
     if infinite := [run.name for run in seen if run.infinite]:
         yield (

@@ -234,6 +234,7 @@ def concat(parts: Sequence[Scores], *, along: Axis = "systems", strict: bool = F
         for field in ("values", "reasons")
     )
     notes = [*_left_out(left_out, "are not in all scores and were left out")]
+    incomplete = {name: lacking for part in parts for name, lacking in part.metadata.get("incomplete", {}).items()}
     return Scores(
         tuple(names["measures"]),
         tuple(names["systems"]),
@@ -242,7 +243,7 @@ def concat(parts: Sequence[Scores], *, along: Axis = "systems", strict: bool = F
         reasons,
         _definitions(parts, names["measures"]),
         None,
-        {**first.metadata, "left_out": left_out},
+        {**first.metadata, "left_out": left_out, "incomplete": incomplete},
         notes=(*notes, *_differences_of_origin(parts, along)),
     )
 

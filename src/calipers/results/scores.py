@@ -73,6 +73,11 @@ class Coverage:
         """True for each query that a system lacks."""
         return np.asarray(self.length == 0)
 
+    @property
+    def lacks_most(self) -> NDArray[np.bool_]:
+        """True for each system that lacks more than half of the queries."""
+        return np.asarray(2 * self.missing.sum(axis=1) > self.length.shape[1])
+
     def mostly_unjudged(self, reach: int | None) -> bool:
         """Return True if more than half of the documents down to this rank are unjudged (None: all that were read).
 

@@ -206,7 +206,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
 
     warn: as in `calipers.evaluate`.
     """
-    from calipers.results.messages import RunSummary, missing_names, notes_about
+    from calipers.results.messages import RunSummary, missing_names, notes_about, notes_on_lacking
     from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)
@@ -240,7 +240,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
         for name, missing, ties, unjudged, names in columns
     ]
     bare = _named_only(scores)
-    notes = tuple(notes_about(seen, str(bare.metadata["ties"])))
+    notes = (*notes_on_lacking(seen, len(queries)), *notes_about(seen, str(bare.metadata["ties"])))
     warn_user(notes, warn)
     return Scores(
         tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata,

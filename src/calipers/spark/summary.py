@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.errors import warn_user
 from calipers.record import Record
-from calipers.results.messages import RunSummary, notes_about
+from calipers.results.messages import RunSummary, notes_about, notes_on_lacking
 from calipers.results.scores import Reason
 from calipers.spark.columns import Frame, about, named
 from calipers.spark.failures import translated
@@ -73,7 +73,10 @@ def summarise(scores: Frame, *, warn: bool = True) -> Summary:
         },
         of_measure={reason: {m: by_query[f"{reason.name} {m}"] or 0 for m in measures} for reason in UNDEFINED},
         heaviest=(by_query["heaviest"], by_query["most"], by_query["mean"]),
-        notes=tuple(notes_about(seen, about(scores, "system")["ties"])),
+        notes=(
+            *notes_on_lacking(seen, by_query["queries"]),
+            *notes_about(seen, about(scores, "system")["ties"]),
+        ),
     )
     query, most, mean = found.heaviest
     if most >= SKEWED_FROM and most > SKEWED * mean:

@@ -17,6 +17,7 @@ from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted, plural_of, verb
 from calipers.results.ambiguous_names import refuse_ambiguous_names
+from calipers.results.incomplete_runs import refuse_incomplete_runs
 from calipers.results.query_groups import stacked
 from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
@@ -100,6 +101,7 @@ def compare(
     A query that is undefined for one of two systems is left out of that pair. `n` is the number of queries used. If all
     differences of a pair are equal and not 0, what rests on their spread is undefined (NaN): intervals, the effect `d`,
     and p of the tests `t`, `bootstrap`, `dunnett` and `bayes`. A note says so.
+    Runs that lack more than half of the judged queries are refused unless `evaluate` was given `missing` or `like`.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]], systems=["new", "old"], measure="AP")
@@ -111,6 +113,7 @@ def compare(
     """
     only_scores("compare", others)
     scores = as_scores(scores)
+    refuse_incomplete_runs(scores)
     name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
     if name in UNCORRECTED:
         correct = "none"

@@ -118,7 +118,7 @@ def scores_and_remarks(
     if np.isnan(values).all():
         raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=collection.name)
     ends = {name: ends_of(measure) for name, measure in zip(found.measures, found.definitions, strict=True)}
-    about = {**found.metadata, "lower": sorted(found.lower), "ends": ends}
+    about = {**found.metadata, "incomplete": {}, "lower": sorted(found.lower), "ends": ends}
     scores = Scores(
         found.measures, collection.systems, collection.ids, values, reasons, coverage=_coverage(found, collection),
         metadata=about, notes=found.notes,

@@ -28,6 +28,7 @@ from calipers.measures.forms.base import Form
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import numerator_and_denominator
 from calipers.plurals import counted
+from calipers.results.incomplete_runs import with_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.scores import means
 from calipers.results.tables import Table
@@ -147,7 +148,7 @@ def could_turn(
     """Return the number of pairs that differ significantly with unjudged documents as 0, and the number of open ones
     among them.
     """
-    compared = compare(scores, test=test, correction=correction, alpha=alpha, warn=False)
+    compared = compare(with_incomplete_runs(scores), test=test, correction=correction, alpha=alpha, warn=False)
     significant = np.asarray(compared.significant[0])
     systems = len(pairs.systems)
     place = np.searchsorted(pairs.a * systems + pairs.b, compared.a * systems + compared.b)  # both are in this order

@@ -25,7 +25,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape, verb
-from calipers.results.messages import notes_about, seen_in
+from calipers.results.messages import notes_about, notes_on_lacking, seen_in
 from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table, as_number
@@ -403,11 +403,13 @@ def _ranges(
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), retrieved, opened.lists)
     lacking = () if facts is None else opened.notes_on(facts)
+    seen = seen_in(coverage, systems)
     notes = (
+        *notes_on_lacking(seen, len(known.queries)),
         *notes_on_reading(known, systems),
         *notes_on_matching(known, dict(zip(opened.systems, systems, strict=True)), retrieved),
         *lacking,
-        *notes_about(seen_in(coverage, systems), options.ties),
+        *notes_about(seen, options.ties),
     )
     found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
     warn_user(found.reading_notes, evaluation.warn)
@@ -480,7 +482,7 @@ def _options(given: ScoringOptions) -> ScoringOptions:
             f"empty={given.empty_plain} has no ranges: if undefined queries were left out, the range of a mean would "
             "not be the mean of the ranges; give a number"
         )
-    by_convention = given.missing == given.like.missing
+    by_convention = given.missing_counts == given.like.missing
     if isinstance(given.missing, str) and not by_convention:
         raise CalipersError(
             f"missing={given.missing} has no ranges: if missing queries were left out, the range of a mean would not "
