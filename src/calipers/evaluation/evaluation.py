@@ -43,7 +43,7 @@ from calipers.evaluation.options import Policy, ScoringOptions
 from calipers.evaluation.possible_gain import PossibleGains
 from calipers.evaluation.scoring import DESCRIBED, describe, refuse, refuse_infinite, score_lists
 from calipers.lists import Floats, Lists
-from calipers.measures.exactness import inexact_measures, sampling_errors
+from calipers.measures.exactness import drawn_orders, inexact_measures, sampling_errors
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.registry import Measure
@@ -233,11 +233,6 @@ def _scores(given: Evaluation) -> Scores:
     described = _Description(request, plain)
     found = _score_runs(request, plain, described, given.progress)
     described.check_queries()
-    notes = [
-        *notes_on_lacking(described.seen, len(given.known.queries)),
-        *notes_on_grades(given.known, rules.rel, bound.values()),
-        *described.notes(given.unmatched),
-    ]
     if given.facts is not None:
         whole = request.with_facts(given.facts)
         rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}
@@ -245,6 +240,11 @@ def _scores(given: Evaluation) -> Scores:
         bound |= rebound
     coverage = described.coverage
     errors = {name: found[name].error for name in bound if found[name].error}
+    notes = [
+        *notes_on_lacking(described.seen, len(given.known.queries)),
+        *notes_on_grades(given.known, rules.rel, bound.values()),
+        *described.notes(given.unmatched, drawn_orders(bound, errors)),
+    ]
     coverage.sampled.update({place: errors[name] for place, name in enumerate(bound) if name in errors})
     return Scores(
         measures=tuple(bound),
@@ -387,8 +387,11 @@ class _Description:
         if self.coverage.missing.all():
             raise no_query_in_common(self._request.judgments, (each.unjudged for each in self.matched))
 
-    def notes(self, unmatched: Unmatched) -> list[str]:
-        """Return the notes about the runs. Runs without judged documents are refused unless `unmatched` is `warn`."""
+    def notes(self, unmatched: Unmatched, drawn: Sequence[str]) -> list[str]:
+        """Return the notes about the runs. Runs without judged documents are refused unless `unmatched` is `warn`.
+
+        drawn: measures whose average over ties is one over drawn orders.
+        """
         known, runs = self._request.judgments, self._request.runs
         doubts = doubts_about(dict(zip(self.names, runs, strict=True)), known)
         return [
@@ -396,5 +399,5 @@ class _Description:
             *notes_on_reading(known, runs),
             *unmatched_notes(known, dict(zip(self.names, runs, strict=True)), self.matched, unmatched),
             *self._swapped.notes(known, runs),
-            *notes_about(self.seen, self._request.options.ties, self._possible.measure, self._possible.means),
+            *notes_about(self.seen, self._request.options.ties, self._possible.measure, self._possible.means, drawn),
         ]

@@ -56,6 +56,12 @@ class Pairwise(WithoutZeroGains):
 
     cutoff: int | None = None
 
+    def error(self, lists: Lists) -> Floats:
+        return self.of.error(lists.top_with_gain(self.value, self.cutoff))
+
+    def score(self, lists: Lists) -> Floats:
+        return self.of.score(lists.top_with_gain(self.value, self.cutoff))
+
     def exactness(self, population: Population | None = None) -> Exactness:
         return super().exactness().changed(ideal="exact", worst="exact")
 

@@ -45,6 +45,11 @@ def sampling_errors(measures: Iterable[Measure], lists: Lists) -> dict[int, floa
     return found
 
 
+def drawn_orders(measures: Mapping[str, Measure], errors: Collection[str]) -> list[str]:
+    """Return the measures whose ties were averaged over drawn orders. errors: the measures that sampled."""
+    return [name for name in measures if name in errors and measures[name].form.exactness().samples_ties]
+
+
 def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int]) -> dict[str, str]:
     """Return the reasons why scores of measures are not exact. drawn: positions of the measures that sampled.
 

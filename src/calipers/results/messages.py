@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 NAMED = 3  # number of queries named in a note
-TIES_AVERAGED = "averaged over all orders, where trec_eval orders by document id"
 
 
 class RunSummary(NamedTuple):
@@ -82,12 +81,27 @@ def notes_on_lacking(seen: Sequence[RunSummary], queries: int) -> Iterator[str]:
     yield f"{note}; more than half of them are missing in {some(most)}" if most else note
 
 
+def ties_averaged(drawn: Sequence[str] = ()) -> str:
+    """Return how the orders of ties were averaged. drawn: measures for which some orders were drawn.
+
+    >>> ties_averaged(["infAP"])
+    'averaged over all orders (infAP: over drawn orders), where trec_eval orders by document id'
+    """
+    but = f" ({', '.join(drawn)}: over drawn orders)" if drawn else ""
+    return f"averaged over all orders{but}, where trec_eval orders by document id"
+
+
 def notes_about(
-    seen: Sequence[RunSummary], ties: str, measure: str | None = None, gains: Sequence[float] = ()
+    seen: Sequence[RunSummary],
+    ties: str,
+    measure: str | None = None,
+    gains: Sequence[float] = (),
+    drawn: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the notes about all runs, each note once, but those of `notes_on_lacking`.
 
-    measure, gains: a measure, and how much judging could raise the mean of each run under it.
+    measure, gains: a measure, and how much judging could raise the mean of each run under it. drawn: measures whose
+        average over ties is one over drawn orders.
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
@@ -104,7 +118,7 @@ def notes_about(
         )
     if tied := [run.tied_lists for run in seen if run.tied_lists]:
         runs = f"{len(tied)} of {counted(total, 'run')} {verb(len(tied), 'has', 'have')}"
-        how = TIES_AVERAGED if ties == "average" else f"documents are ordered by the tie rule '{ties}'"
+        how = ties_averaged(drawn) if ties == "average" else f"documents are ordered by the tie rule '{ties}'"
         yield f"{runs} ties, in {counted(sum(tied), 'list')}; {how}"
     worst = max(seen, key=lambda run: run.unjudged_share)
     if worst.unjudged_share > 0:

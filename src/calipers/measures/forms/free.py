@@ -20,6 +20,8 @@ from calipers.progress import progress_bar
 CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
 CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
 FEWEST_DRAWS = 4
+ROUND = 100  # orders that are drawn before the standard error is looked at
+PRECISE = 0.0005  # a standard error of a score that needs no further round
 UnjudgedGrade = Literal["zero", "nan"]
 SMALL = 6  # documents whose orders are all tried to find the ideal and the worst ranking
 
@@ -28,7 +30,7 @@ class OverOrders(Form, final=False):
     """A function of lists without ties, averaged over the orders that ties allow."""
 
     function: Callable[[Any], Any]
-    orders: int = 1000  # as many are enumerated, or else drawn
+    orders: int = 1000  # as many are enumerated, and at most as many drawn
     seed: int = 42
 
     def exactness(self, population: Population | None = None) -> Exactness:
@@ -56,12 +58,13 @@ class OverOrders(Form, final=False):
     def moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
         """Return mean, standard deviation and standard error of the mean over the orders of the ties of each list.
 
-        The standard error is 0 if all orders were tried.
+        The standard error is 0 if all orders were tried. Ties of equal documents have only one order.
         """
         return lists.once(("moments", self), lambda: self._moments(lists))
 
     def _moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
         spread, error = np.zeros(len(lists)), np.zeros(len(lists))
+        lists = _without_equal_ties(lists)
         if not lists.tied:
             return self.untied(lists), spread, error
         tied = np.zeros(len(lists), bool)
@@ -79,13 +82,23 @@ class OverOrders(Form, final=False):
     def _of_orders(self, one: Lists, random: np.random.Generator) -> tuple[Floats, bool]:
         """Return the scores of the orders of one list, and True if the orders were drawn at random."""
         rows = len(one.first)
-        if _few_ways(one, self.orders) or rows * self.orders <= CELLS:
-            ranks, drawn = _orders(one, 0, self.orders, random)
+        if _few_ways(one, self.orders):
+            ranks, _ = _orders(one, 0, self.orders, random)
             at_once = max(1, CELLS_AT_ONCE // max(rows, 1))
             parts = [ranks[start : start + at_once] for start in range(0, len(ranks), at_once)]
-            return np.concatenate([self.untied(_copies(one, 0, part)) for part in parts]), drawn
+            return np.concatenate([self.untied(_copies(one, 0, part)) for part in parts]), False
         draws = min(self.orders, max(FEWEST_DRAWS, CELLS // rows))
-        return np.concatenate([self.untied(_copies(one, 0, _drawn_order(one, random))) for _ in range(draws)]), True
+        scores = np.empty(0)
+        while len(scores) < draws:
+            some = min(ROUND, draws - len(scores))
+            if rows * ROUND <= CELLS_AT_ONCE:
+                found = self.untied(_copies(one, 0, _orders(one, 0, some, random)[0]))
+            else:
+                found = np.concatenate([self.untied(_copies(one, 0, _drawn_order(one, random))) for _ in range(some)])
+            scores = np.concatenate([scores, found])
+            if _moments_of(scores, drawn=True)[2] <= PRECISE:
+                break
+        return scores, True
 
 
 def _moments_of(scores: Floats, drawn: bool) -> tuple[float, float, float]:
@@ -171,6 +184,18 @@ def _alone(lists: Lists, i: int) -> Lists:
     """List i, tied documents by grade: what they are called must not decide which orders are drawn."""
     one = some_lists(lists, np.array([i]))
     return replace(one, document=one.document[np.lexsort((-one.grade, one.first))], memo={})
+
+
+def _without_equal_ties(lists: Lists) -> Lists:
+    """Return the lists with an order for each tie whose documents are all judged and have the same grade."""
+    if not lists.tied or lists.pool.kind != "grades" or lists.pool.cost is not None or lists.pool.groups is not None:
+        return lists
+    groups = lists.groups
+    equal = groups.count(lists.grade == lists.grade[groups.start][groups.row_group]) == groups.size
+    rank = lists.first + np.arange(len(lists.first)) - groups.start[groups.row_group]
+    settled = equal[groups.row_group]
+    first, last = np.where(settled, rank, lists.first), np.where(settled, rank, lists.last)
+    return replace(lists, first=first, last=last, memo={})
 
 
 def _random(one: Lists, seed: int) -> np.random.Generator:
