@@ -3,6 +3,7 @@
 from importlib import import_module as _import
 
 from calipers._version import __version__
+from calipers.removed_names import farewell as _farewell
 
 _HOMES = {
     "errors": ("CalipersError", "CalipersWarning", "CheckFailed", "UnknownName"),
@@ -94,7 +95,7 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return _import(f"calipers.{name}")
     if name not in _HOME:
-        raise AttributeError(f"module 'calipers' has no attribute '{name}'")
+        raise AttributeError(_farewell("name", name) or f"module 'calipers' has no attribute '{name}'")
     value = getattr(_import(f"calipers.{_HOME[name]}"), name)
     globals()[name] = value
     return value

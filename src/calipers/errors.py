@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import FrameType
 
+from calipers.removed_names import farewell
+
 __all__ = [
     "CalipersError",
     "CalipersWarning",
@@ -114,7 +116,8 @@ class UnknownName(CalipersError, KeyError):
     @classmethod
     def among(cls, kind: str, name: object, known: Iterable[str], *, file: str | None = None) -> UnknownName:
         """Return the error for a name that is not one of the known names."""
-        return cls(f"unknown {kind} '{name}'; {suggestion(str(name), known)}", file=file)
+        reason = farewell(kind, str(name)) or f"unknown {kind} '{name}'; {suggestion(str(name), known)}"
+        return cls(reason, file=file)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ import click
 
 from calipers._version import __version__
 from calipers.errors import CalipersError, MissingFile
+from calipers.removed_names import farewell
 
 
 def explained(error: click.ClickException) -> str:
@@ -24,6 +25,8 @@ def explained(error: click.ClickException) -> str:
     text = error.format_message().rstrip()
     if isinstance(error, click.MissingParameter):
         return f"{text.rstrip('.')}{_example(error.ctx)}"
+    if isinstance(error, click.NoSuchOption):
+        return farewell("option", error.option_name, _name_of_command(error.ctx)) or text
     if isinstance(error, click.BadParameter) and error.param is not None:
         return text + _near_choice(error.param, text)
     return text
@@ -76,6 +79,10 @@ def examples(command: click.Command) -> list[str]:
     """Return the examples in a command's help, without the explanations at the ends of lines."""
     lines = (line.strip() for line in (command.help or "").splitlines())
     return [re.split(r"\s{2,}", line)[0] for line in lines if line.startswith("calipers ")]
+
+
+def _name_of_command(context: click.Context | None) -> str:
+    return context.command_path.partition(" ")[2] if context else ""
 
 
 def _example(context: click.Context | None) -> str:

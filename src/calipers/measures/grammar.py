@@ -21,6 +21,7 @@ from calipers.measures.name_lists import shortened, split, typed_names
 from calipers.measures.parameters import is_finite
 from calipers.measures.registry import Declaration, Measure, cached_until_declared, known_names, look_up, of_function
 from calipers.plurals import counted
+from calipers.removed_names import farewell
 
 # Defaults that a convention has for a measure, given its name and the parameters that are set.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -178,7 +179,7 @@ def _declared(name: str, typed: str) -> Declaration:
         return known[0]
     if reason := refusal(name):
         raise CalipersError(f"measure '{shortened(typed)}' is not offered: {reason}")
-    raise UnknownName(f"unknown measure '{shortened(typed)}'{_suggestion(name, typed)}")
+    raise UnknownName(farewell("measure", name) or f"unknown measure '{shortened(typed)}'{_suggestion(name, typed)}")
 
 
 def _takes_cutoff(name: str) -> bool:

@@ -1,0 +1,30 @@
+"""Names that left Calipers in 0.4, and what to use instead. This module goes with 0.5.
+
+It is the only place that knows them: commands, options, measures and names in Python ask `farewell`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Kind = Literal["command", "option", "measure", "name"]
+
+# What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
+_REMOVED: dict[Kind, dict[str, str]] = {
+    "command": {},
+    "option": {},
+    "measure": {},
+    "name": {},
+}
+
+
+def farewell(kind: str, name: str, command: str = "") -> str | None:
+    """Return the sentence about a name that left Calipers, or None for a name that it never had or still has.
+
+    kind: "command", "option", "measure" (case does not matter, parameters are ignored) or "name" (of Python).
+    command: the command that an option was given to.
+    """
+    table = next((names for known, names in _REMOVED.items() if known == kind), {})
+    key = name.partition("(")[0].partition("@")[0].lower() if kind == "measure" else name
+    instead = table.get(f"{command} {key}") or table.get(key)
+    return None if instead is None else f"`{name}` left Calipers in 0.4: {instead}; see CHANGELOG"
