@@ -12,7 +12,11 @@ Kind = Literal["command", "option", "measure", "name"]
 # What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {},
-    "option": {},
+    "option": {
+        "metaeval --absolute": "use `exp.metaeval(absolute=True)` in Python",
+        "metaeval --other-judgments": "use `meta.across(other)` in Python",
+        "metaeval --other-system": "use `meta.across(other)` in Python",
+    },
     "measure": {},
     "name": {},
 }

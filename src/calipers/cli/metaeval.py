@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -19,17 +18,6 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
-
-
-@dataclass(frozen=True)
-class OtherCollection:
-    """A second collection."""
-
-    other_judgments: str | None
-    other_systems: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return self.other_judgments is not None or bool(self.other_systems)
 
 
 @grouped_command("metaeval")
@@ -49,9 +37,6 @@ class OtherCollection:
     show_default=True,
     metavar="N|SHARE",
     help="Number or share of the queries in the uninformative set and in the ideal set.",
-)
-@click.option(
-    "--absolute", is_flag=True, help="Choose these two sets by the absolute difference from a random ranking."
 )
 @population_option
 @significance_options("none")
@@ -76,15 +61,6 @@ class OtherCollection:
     metavar="NAMES",
     help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
 )
-@option_group("other", OtherCollection)
-@click.option("--other-judgments", metavar="FILE", help="A second collection, for swap rates across the two.")
-@click.option(
-    "--other-system",
-    "other_systems",
-    multiple=True,
-    metavar="FILE",
-    help="A system of the second collection, with the same name as in the first; may be repeated.",
-)
 @plot_option("the curves of achieved significance levels and the systems' scores")
 @lists
 @several_outputs
@@ -93,7 +69,6 @@ def command(
     sets: str,
     method: MetaEvaluationOptions,
     tables: str,
-    other: OtherCollection,
     plot: str | None,
     lists: ListPolicies,
     output: Output,
@@ -110,19 +85,11 @@ def command(
     """  # fmt: skip
     wanted = words(tables)
     _check_tables(wanted)
-    if other and inputs.are_scores:
-        raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
     meta = _evaluated(inputs, words(sets), method, lists)
     note(meta.title)
     for text in meta.notes[len(meta.scores.notes) :]:
         note(text)
     shown = _tables(meta, wanted)
-    if other:
-        if other.other_judgments is None or not other.other_systems:
-            raise CalipersError("a second collection needs both --other-judgments and --other-system")
-        second = replace(inputs, judgments=other.other_judgments, systems=other.other_systems)
-        across = meta.across(_evaluated(second, words(sets), method, lists))
-        shown["across"] = ("swap rates between the orderings on two collections", across)
     draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
     conclusions = meta.conclusions()
     if output.format == "table" and output.file is None:
