@@ -13,6 +13,9 @@ Kind = Literal["command", "option", "measure", "name"]
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {},
     "option": {
+        "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
+        "information difference --bins": "use `within_bins` in Python",
+        "information difference --linkage": "use average linkage, or SciPy on `matrix` in Python",
         "metaeval --absolute": "use `exp.metaeval(absolute=True)` in Python",
         "metaeval --other-judgments": "use `meta.across(other)` in Python",
         "metaeval --other-system": "use `meta.across(other)` in Python",

@@ -810,8 +810,6 @@ def test_pairs_bins_and_clusters() -> None:
     for bins in (0, 9):
         with pytest.raises(CalipersError, match="bins"):
             found.within_bins(bins)
-    with pytest.raises(CalipersError, match="method=ward"):
-        found.linkage("ward")
 
 
 def test_systems_of_no_judged_document() -> None:
@@ -937,15 +935,7 @@ def test_inform_difference(folder: Path) -> None:
     assert len(rows(done)) == 28
     bits = [float(row["information_difference"]) for row in rows(done)]
     assert bits == sorted(bits)
-    arguments = [
-        "difference",
-        folder / "qrels.txt",
-        folder / "[ab]*.run",
-        "--bins",
-        4,
-        "--groups",
-        folder / "groups.csv",
-    ]
+    arguments = ["difference", folder / "qrels.txt", folder / "[ab]*.run", "--groups", folder / "groups.csv"]
     done = inform(*arguments, "--limit", 2, "--format", "csv")
     assert len(rows(done)) == 2
     assert "same group: 100.0% of the 2 most similar pairs" in done.stderr
@@ -1005,7 +995,7 @@ def test_trec_covid_round_1(data: Path) -> None:
     assert same_group_share(found.table(), teams, 27) > 5 * chance
 
 
-# -- the cut, apart from relevance; bins of equal width ----------------------------------------------------------------
+# -- the cut, apart from relevance -------------------------------------------------------------------------------------
 
 
 def _graded() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
@@ -1058,19 +1048,14 @@ def test_an_unknown_cut_is_refused() -> None:
         cal.evaluate(judgments, runs, "RIC(cut=last)")
 
 
-def test_bins_of_equal_width() -> None:
+def test_bins_of_equal_size() -> None:
     judgments, runs = _graded()
     found = replace(information_difference(judgments, runs), ap=np.array([0.0, 0.09, 0.11, 0.31, 0.39, 0.4]))
-    pairs = {tuple(sorted(map(str, row[:2]))) for row in found.within_bins(4, "width").rows}
-    assert pairs == {("s0", "s1"), ("s3", "s4"), ("s3", "s5"), ("s4", "s5")}, "the largest AP is in the last bin"
     by_size = {tuple(sorted(map(str, row[:2]))) for row in found.within_bins(3).rows}
     assert by_size == {("s0", "s1"), ("s2", "s3"), ("s4", "s5")}
-    assert len(replace(found, ap=np.zeros(6)).within_bins(4, "width").rows) == 15, "all alike"
-    with pytest.raises(CalipersError, match="unknown kind 'depth'"):
-        found.within_bins(4, "depth")
 
 
-def test_the_cut_and_the_bins_as_options(tmp_path: Path) -> None:
+def test_the_cut_as_an_option(tmp_path: Path) -> None:
     judgments, runs = _graded()
     cal.write_qrels(judgments, tmp_path / "qrels.txt")
     paths = []
@@ -1078,9 +1063,9 @@ def test_the_cut_and_the_bins_as_options(tmp_path: Path) -> None:
         paths.append(str(tmp_path / f"{name}.run"))
         cal.write_run(run, paths[-1], name)
     ask = ["information", "difference", str(tmp_path / "qrels.txt"), *paths, "--format", "json"]
-    whole = CliRunner().invoke(root, [*ask, "--cut", "none", "--bins", "2", "--bin-kind", "width"])
+    whole = CliRunner().invoke(root, [*ask, "--cut", "none"])
     assert whole.exit_code == 0, whole.stderr
-    wanted = information_difference(judgments, runs, cut="none").within_bins(2, "width")
+    wanted = information_difference(judgments, runs, cut="none").table()
     assert [row["information_difference"] for row in json.loads(whole.stdout)["tables"]["pairs"]] == pytest.approx(
         [row[2] for row in wanted.rows], abs=1e-9
     )

@@ -177,50 +177,22 @@ def joint(
 # -- information difference --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Binning:
-    """Bins of AP. Only pairs of systems in the same bin are shown."""
-
-    bins: int | None
-    bin_kind: str
-
-
-_binning = option_group(
-    "binning", Binning,
-    click.option("--bins", type=WholeNumber(1), metavar="N",
-                 help="Show only pairs with similar AP, in the same of N bins of AP (20 in Golbus & Aslam 2013)."),
-    click.option("--bin-kind", type=LibraryChoice("calipers.information.information_difference:BIN_KINDS"),
-                 default="size", show_default=True,
-                 help="With --bins: the same number of systems in each bin (size), or the same range of AP (width)."),
-)  # fmt: skip
-
-
 @command.command("difference")
 @inputs(measures=False)
 @_lists
-@_binning
 @click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Show only the N most similar pairs.")
 @click.option(
     "--groups",
     metavar="FILE",
     help="CSV file whose first two columns are systems and groups: count the pairs within a group.",
 )
-@click.option(
-    "--linkage",
-    type=LibraryChoice("calipers.information.information_difference:LINKAGES"),
-    default="average",
-    show_default=True,
-    help="Linkage method of the dendrogram.",
-)
 @plot_option("dendrogram, heat map and scatter")
 @output
 def difference(
     inputs: Inputs,
     lists: RankingPolicies,
-    binning: Binning,
     top: int | None,
     groups: str | None,
-    linkage: str,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -228,7 +200,7 @@ def difference(
 
     \b
     calipers information difference qrels.txt runs/* --plot difference.html
-    calipers information difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
+    calipers information difference qrels.txt runs/* --groups teams.csv --format csv
     """  # fmt: skip
     from calipers.information.information_difference import difference as difference_of
 
@@ -238,13 +210,13 @@ def difference(
         found = difference_of(given.changed(progress=advance), rel=lists.rel, cut=lists.cut)
     warn(found.notes, lists.strict)
     _note_skipped(found.skipped, len(given.judgments.queries))
-    table = found.table() if binning.bins is None else found.within_bins(binning.bins, binning.bin_kind)
+    table = found.table()
     if of_group is not None:
         _note_groups(table, of_group, top or 27)
     draw(
         plot,
         lambda charts: charts.stacked(
-            charts.dendrogram(found, linkage), charts.heat_map(found), charts.difference_scatter(found)
+            charts.dendrogram(found), charts.heat_map(found), charts.difference_scatter(found)
         ),
     )
     output.write_result(found, {"pairs": ("", table if top is None else table.changed(rows=table.rows[:top]))})

@@ -28,8 +28,6 @@ from calipers.results.tables import Table, as_number
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
-BIN_KINDS = ("size", "width")
-LINKAGES = ("average", "complete", "single", "weighted")
 Words = NDArray[np.uint64]
 
 
@@ -76,22 +74,16 @@ class InformationDifference(Result):
         """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, most similar first."""
         return self._table(*np.triu_indices(len(self.systems), 1))
 
-    def within_bins(self, bins: int = BINS, kind: str = "size") -> Table:
+    def within_bins(self, bins: int = BINS) -> Table:
         """Return the pairs of systems whose AP lies in the same bin, most similar pairs first.
 
-        kind: bins of equal size hold the same number of systems (size); bins of equal width divide the range from 0 to
-        the largest AP into equal parts (width).
+        Bins hold the same number of systems.
         """
-        check_choice("kind", kind, BIN_KINDS)
         if not 1 <= bins <= len(self.systems):
             raise CalipersError(f"bins must be between 1 and {len(self.systems)}, the number of systems, not {bins}")
         place = np.zeros(len(self.systems), np.int64)
-        if kind == "size":
-            order = np.argsort(-self.ap, kind="stable")
-            for number, members in enumerate(np.array_split(order, bins)):
-                place[members] = number
-        elif (largest := float(self.ap.max())) > 0:
-            place = np.minimum(np.floor(self.ap / largest * bins), bins - 1).astype(np.int64)
+        for number, members in enumerate(np.array_split(np.argsort(-self.ap, kind="stable"), bins)):
+            place[members] = number
         a, b = np.triu_indices(len(self.systems), 1)
         alike = place[a] == place[b]
         return self._table(a[alike], b[alike])
@@ -107,32 +99,27 @@ class InformationDifference(Result):
         )
         return Table(COLUMNS, tuple(zip(*columns, strict=True)), self.metadata)
 
-    def linkage(self, method: str = "average") -> Floats:
-        """Return a hierarchical clustering of the systems, as SciPy's linkage matrix.
-
-        Methods that need Euclidean distances are refused, because the information difference is not a metric.
-        """
-        if method not in LINKAGES:
-            raise CalipersError(f"method={method} is not one of {', '.join(LINKAGES)}")
+    def linkage(self) -> Floats:
+        """Return a hierarchical clustering of the systems by average linkage, as SciPy's linkage matrix."""
         if len(self.systems) < 2:
             raise CalipersError(f"clustering needs at least two systems, but there is only {', '.join(self.systems)}")
         from scipy.cluster.hierarchy import linkage
         from scipy.spatial.distance import squareform
 
-        return np.asarray(linkage(squareform(self.matrix, checks=False), method, optimal_ordering=True))
+        return np.asarray(linkage(squareform(self.matrix, checks=False), "average", optimal_ordering=True))
 
-    def clusters(self, at: float, method: str = "average") -> dict[str, int]:
+    def clusters(self, at: float) -> dict[str, int]:
         """Return the cluster of each system, numbered from 1. Clusters more than `at` bits apart are not joined."""
         from scipy.cluster.hierarchy import fcluster
 
-        label = fcluster(self.linkage(method), at, "distance")
+        label = fcluster(self.linkage(), at, "distance")
         return dict(zip(self.systems, label.tolist(), strict=True))
 
-    def order(self, method: str = "average") -> list[int]:
+    def order(self) -> list[int]:
         """Return the systems in the order of the dendrogram, with similar systems next to each other."""
         from scipy.cluster.hierarchy import leaves_list
 
-        found: list[int] = leaves_list(self.linkage(method)).tolist()
+        found: list[int] = leaves_list(self.linkage()).tolist()
         return found
 
 

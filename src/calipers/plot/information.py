@@ -41,12 +41,12 @@ def heat_map(difference: InformationDifference) -> Any:
 
 
 @chart
-def dendrogram(difference: InformationDifference, method: str = "average") -> Any:
+def dendrogram(difference: InformationDifference) -> Any:
     """Draw how systems join into clusters, and at which information difference."""
     from scipy.cluster.hierarchy import dendrogram as drawn
 
     alt = altair()
-    tree = drawn(difference.linkage(method), no_plot=True)
+    tree = drawn(difference.linkage(), no_plot=True)
     lines = [
         {"link": link, "corner": corner, "place": place, "bits": bits}
         for link, (places, heights) in enumerate(zip(tree["icoord"], tree["dcoord"], strict=True))
@@ -83,7 +83,7 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
         .properties(
             width=420,
             height=max(60, step * len(names)),
-            title=f"Similar systems join early ({method} linkage)",
+            title="Similar systems join early (average linkage)",
         )
     )
 
