@@ -262,7 +262,8 @@ def test_exchanged_judgments_and_runs_are_noticed(tmp_path: Path, said: Said) ->
         cal.evaluate(ranked, grades)
     lines = [f"{query} Q0 {document} 1 {grade} t\n" for query, of in grades.items() for document, grade in of.items()]
     (told,) = write(tmp_path, told="".join(lines))
-    assert cal.evaluate(ranked, told).notes == ()  # TREC's format says what it is
+    notes = cal.evaluate(ranked, told, warn=False).notes
+    assert not any("look like" in note for note in notes)  # TREC's format says what it is
     half = {"1": {"a": 12.5, "b": 11.0, "c": 3.5}, "2": {"a": 5.5, "d": 2.0, "e": 1.0}}  # half of them whole
     assert cal.evaluate(half, grades, warn=False).notes[0].startswith("the judgments look like scores")
 

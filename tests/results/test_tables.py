@@ -26,6 +26,7 @@ from calipers.stats.significance_marks import MOST, mark_significance, means_wit
 
 NEW = [0.9, 0.8, 0.7, 0.85, 0.75]
 OLD = [0.5, 0.41, 0.3, 0.44, 0.36]
+WORSE = [0.3, 0.2, 0.1, 0.25, 0.15]
 
 
 def scores(**rows: list[float]) -> cal.Scores:
@@ -138,7 +139,7 @@ def test_letters_name_the_systems_that_are_beaten() -> None:
 
 
 def test_daggers_say_who_differs_from_the_baseline() -> None:
-    table = mark_significance(scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD]), baseline="base")
+    table = mark_significance(scores(base=OLD, new=NEW, worse=WORSE), baseline="base")
     assert table.marks == {(1, 1): "†", (2, 1): "‡"}
     text = table.to_latex()
     assert r"$^{\dagger}$" in text
@@ -149,7 +150,7 @@ def test_daggers_say_who_differs_from_the_baseline() -> None:
 def test_each_of_several_baselines_has_a_mark() -> None:
     """A system that beats only one of two baselines is marked for that one, whatever the order of the baselines."""
     made = scores(
-        base=OLD, new=NEW, worse=[x - 0.2 for x in OLD], like=[x + 0.2 * (-1) ** i for i, x in enumerate(OLD)]
+        base=OLD, new=NEW, worse=WORSE, like=[x + 0.2 * (-1) ** i for i, x in enumerate(OLD)]
     )
     alone = {name: mark_significance(made, baseline=name).marks for name in ("base", "new")}
     both = mark_significance(made, baseline=["base", "new"])
@@ -171,7 +172,7 @@ def test_each_of_several_baselines_has_a_mark() -> None:
 
 
 def test_each_of_several_baselines_has_a_column_of_p_values() -> None:
-    made = scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD])
+    made = scores(base=OLD, new=NEW, worse=WORSE)
     table, compared = (
         means_with_p(made, baseline=["base", "new"]),
         cal.compare(made, baseline=["base", "new"], warn=False),
@@ -291,7 +292,7 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
 
 
 def test_a_table_for_a_paper_has_all_that_papers_ask_for() -> None:
-    made = scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD])
+    made = scores(base=OLD, new=NEW, worse=WORSE)
     table = mark_significance(made, baseline=["base", "worse"], second_best=True)
     text = table.to_latex(digits=1, percent=True, caption="Means & marks", label="tab:means")
     assert r"\caption{Means \& marks}" in text

@@ -5,7 +5,7 @@ from calipers.lazy_names import lazy_names
 _HOMES = {
     "difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "diff", "diff_of_scores"),
     "gate": ("Check", "check"),
-    "verdicts": ("Decision", "Floor", "Loss"),
+    "verdicts": ("Decision", "Floor", "Loss", "p_of_drop"),
     "history": ("History", "HistoryEntry", "HistoryPoint", "append_history", "read_history"),
 }
 __all__ = [name for names in _HOMES.values() for name in names]

@@ -14,3 +14,4 @@ from calipers.changes.history import read_history as read_history
 from calipers.changes.verdicts import Decision as Decision
 from calipers.changes.verdicts import Floor as Floor
 from calipers.changes.verdicts import Loss as Loss
+from calipers.changes.verdicts import p_of_drop as p_of_drop

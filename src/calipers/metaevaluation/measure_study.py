@@ -457,7 +457,7 @@ def metaeval(
     population: the documents that random rankings shuffle when these sets are chosen, as for `bounds`.
 
     >>> import calipers as cal
-    >>> found = metaeval(cal.as_scores([[[0.9, 0.8], [0.2, 0.1]], [[0.5, 0.4], [0.6, 0.1]]], measure=["AP", "RR"]))
+    >>> found = metaeval(cal.as_scores([[[0.9, 0.8], [0.2, 0.0]], [[0.5, 0.4], [0.6, 0.1]]], measure=["AP", "RR"]))
     >>> print(found.table("power"))
     measure  tests  all  all share
     -------  -----  ---  ---------

@@ -9,6 +9,7 @@ _HOMES = {
     "correlation": ("kendall_b", "rank_correlation"),
     "equivalence_tests": ("NonInferiority", "non_inferiority"),
     "leave_one_out": ("influence",),
+    "limits": ("lower_limit", "shown_above", "shown_below", "upper_limit"),
     "rank_biased_overlap": ("rbo",),
     "reproduced_runs": ("Reproducibility", "reproducibility"),
     "significance_marks": ("mark_significance",),

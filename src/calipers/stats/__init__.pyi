@@ -7,6 +7,10 @@ from calipers.stats.correlation import rank_correlation as rank_correlation
 from calipers.stats.equivalence_tests import NonInferiority as NonInferiority
 from calipers.stats.equivalence_tests import non_inferiority as non_inferiority
 from calipers.stats.leave_one_out import influence as influence
+from calipers.stats.limits import lower_limit as lower_limit
+from calipers.stats.limits import shown_above as shown_above
+from calipers.stats.limits import shown_below as shown_below
+from calipers.stats.limits import upper_limit as upper_limit
 from calipers.stats.rank_biased_overlap import rbo as rbo
 from calipers.stats.reproduced_runs import Reproducibility as Reproducibility
 from calipers.stats.reproduced_runs import reproducibility as reproducibility
