@@ -265,7 +265,8 @@ def test_exchanged_judgments_and_runs_are_noticed(tmp_path: Path, said: Said) ->
     notes = cal.evaluate(ranked, told, warn=False).notes
     assert not any("look like" in note for note in notes)  # TREC's format says what it is
     half = {"1": {"a": 12.5, "b": 11.0, "c": 3.5}, "2": {"a": 5.5, "d": 2.0, "e": 1.0}}  # half of them whole
-    assert cal.evaluate(half, grades, warn=False).notes[0].startswith("the judgments look like scores")
+    notes = cal.evaluate(half, grades, warn=False).notes
+    assert any(note.startswith("the judgments look like scores") for note in notes)
 
 
 @pytest.mark.parametrize("grade", [[0.5, 0.25], [1 / 3, 2 / 3] * 2, [0.1, 0.9, 0.3] * 4])

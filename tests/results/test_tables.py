@@ -26,7 +26,7 @@ from calipers.stats.significance_marks import MOST, mark_significance, means_wit
 
 NEW = [0.9, 0.8, 0.7, 0.85, 0.75]
 OLD = [0.5, 0.41, 0.3, 0.44, 0.36]
-WORSE = [0.3, 0.2, 0.1, 0.25, 0.15]
+WORSE = [0.3, 0.2, 0.1, 0.24, 0.12]
 
 
 def scores(**rows: list[float]) -> cal.Scores:
@@ -149,9 +149,7 @@ def test_daggers_say_who_differs_from_the_baseline() -> None:
 
 def test_each_of_several_baselines_has_a_mark() -> None:
     """A system that beats only one of two baselines is marked for that one, whatever the order of the baselines."""
-    made = scores(
-        base=OLD, new=NEW, worse=WORSE, like=[x + 0.2 * (-1) ** i for i, x in enumerate(OLD)]
-    )
+    made = scores(base=OLD, new=NEW, worse=WORSE, like=[x + 0.2 * (-1) ** i for i, x in enumerate(OLD)])
     alone = {name: mark_significance(made, baseline=name).marks for name in ("base", "new")}
     both = mark_significance(made, baseline=["base", "new"])
     for name, number in (("base", "1"), ("new", "2")):
