@@ -1,9 +1,9 @@
 """How cost grows with rows: `python -m benchmarks.scale [--local 1 10 100] [--spark 1 7 10]`, in millions of rows.
 
 A run of N / 1,000 queries x 1,000 documents is scored under six measures, as text: plain, packed, and with its lines
-shuffled (sorted on disk where that takes more than 256 MB); on Spark in local[2], as text and as Parquet. 7,000 of the
-queries are judged, as in a log of which a sample is judged; `all` has judgments for all of them. Other programs make
-times longer, so CPU seconds, over all processes, are given beside them.
+shuffled; on Spark in local[2], as text and as Parquet. 7,000 of the queries are judged, as in a log of which a sample
+is judged; `all` has judgments for all of them. Other programs make times longer, so CPU seconds, over all processes,
+are given beside them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ HERE = Path(__file__).resolve().parent
 MEASURES = "nDCG@10 AP P@10 Recall@1000 RR RBP(p=0.8)"
 CUT = "nDCG@10 P@10 RR@10"  # measures that read ten ranks, which lets Spark cut lists before it moves them
 JUDGED = 7_000
-SORT_MEMORY = "0.256"  # GB
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,6 @@ def local(folder: Path, millions: int, form: str) -> Result:
     qrels = "qrels-all.txt" if form.startswith("all") else "qrels.txt"
     command = [CALIPERS, "evaluate", str(where / qrels), str(where / FILES[form]), "-m", MEASURES, "--format", "csv"]
     command += ["--max-unpacked", "100"] if form in ("gz", "zst") else []
-    command += ["--memory", SORT_MEMORY] if shuffled else []
     found = measure(command, timeout=7200)
     bytes_read = (where / FILES[form]).stat().st_size
     return Result("local", 10**6 * millions, form, found.seconds, found.cpu, found.megabytes, {"bytes": bytes_read})

@@ -187,7 +187,7 @@ READERS = [
     cal.text.as_collection, cal.text.read_preferences, rankers.read_letor_data,
 ]  # fmt: skip
 # Of readers, in this order; then what only one has.
-OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name", "memory"]
+OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name"]
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)

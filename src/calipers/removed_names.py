@@ -13,6 +13,7 @@ Kind = Literal["command", "option", "measure", "name"]
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {},
     "option": {
+        "--memory": "sort a run that does not fit into memory by query (`LC_ALL=C sort -s -k1,1 RUN > SORTED`)",
         "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
         "information difference --bins": "use `within_bins` in Python",
         "information difference --linkage": "use average linkage, or SciPy on `matrix` in Python",

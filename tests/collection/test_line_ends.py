@@ -1,7 +1,7 @@
 """Wherever a line, block, part, member or row group ends, a run means the same: every way to read it agrees.
 
 Runs are generated with queries that come back, documents that are there twice, and a last line with or without its
-end; each is read whole, in parts, packed in members cut anywhere, sorted on disk, as Parquet and in Spark's splits.
+end; each is read whole, in parts, packed in members cut anywhere, as Parquet and in Spark's splits.
 """
 
 from __future__ import annotations
@@ -126,7 +126,6 @@ def test_every_way_to_read_a_run_agrees(seed: int, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(reader.scan_run, "__kwdefaults__", {**reader.scan_run.__kwdefaults__, "smallest_part": 1})
     for jobs in (1, 2, 3, 7):
         assert of_run(known, FileRun(str(path)), jobs) == wanted, jobs
-    assert of_run(known, FileRun(str(path), memory=1)) == wanted  # on disk
     for name, pack in [*PACKINGS.items(), *optional_packings()]:
         packed = tmp_path / f"run.{name}"
         packed.write_bytes(members(text, pack, rng))

@@ -1,4 +1,4 @@
-"""Runs larger than memory: sorted on disk where their queries are in no order, and progress in bytes."""
+"""Large runs: grouped in memory where their queries are in no order, and progress in bytes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.cli.reading_progress import FIRST, LINES_EVERY, _Bar, _ProgressLines, files_in, progress_line, reading
-from calipers.collection import external_sort as external
 from calipers.collection.bytes_read import Meter, opened, watched
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan_run
-from calipers.collection.runs import FileRun
 from calipers.collection.simulate import simulate
 from calipers.collection.sources import read_judgments, read_runs
 from calipers.errors import CalipersError
@@ -52,81 +48,49 @@ def plain(value):
 
 
 @pytest.fixture
-def small_chunks(monkeypatch):
-    monkeypatch.setattr(external, "CHUNK", 1000)
-    monkeypatch.setattr(external, "BLOCK", 512)
+def little_memory(monkeypatch):
+    """A machine on which only 20,000 bytes of a run can be grouped."""
+    monkeypatch.setattr("calipers.collection.reader.most_held", lambda: 20_000)
 
 
-def sorted_calls(monkeypatch):
-    calls = []
-    actual = external.sorted_file
-
-    def counted(*arguments, **options):
-        calls.append(arguments[0])
-        return actual(*arguments, **options)
-
-    monkeypatch.setattr(external, "sorted_file", counted)
-    return calls
+SORT = "its rows are not grouped by query, and grouping them takes too much memory: sort it by query first"
 
 
-@pytest.mark.parametrize("memory", [1, 2_000, 20_000])
-@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"precision": "single"}])
-def test_sorted_on_disk_is_regrouped_in_memory(shuffled, small_chunks, monkeypatch, memory, options):
+@pytest.mark.parametrize("packing", ["", "gz", "zst"])
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_what_is_too_large_to_be_grouped_is_to_be_sorted(
+    shuffled, tmp_path, monkeypatch, require, little_memory, packing, jobs
+):
     judgments, run = shuffled
-    calls = sorted_calls(monkeypatch)
-    expected = scan_run(run, judgments.index, jobs=1, **options)
-    assert (expected.scattered, expected.odd_blanks) == (True, True)
-    assert not calls
-    found = scan_run(run, judgments.index, jobs=1, memory=memory, **options)
-    assert calls == [run]
-    assert contents(found) == contents(expected)
+    pack = gzip.compress if packing == "gz" else require.module("backports.zstd").compress if packing else bytes
+    path = tmp_path / f"run{packing}"
+    path.write_bytes(pack(run.read_bytes()))
+    with pytest.raises(CalipersError) as caught:
+        scan_run(path, judgments.index, jobs=jobs, smallest_part=2_000)
+    assert str(caught.value) == f"{path}: {SORT}, as in LC_ALL=C sort -s -k1,1 RUN > SORTED"
+    in_order = tmp_path / "sorted"
+    lines = sorted(run.read_bytes().splitlines(True), key=lambda line: line.split()[0])
+    in_order.write_bytes(b"".join(lines))
+    found = scan_run(in_order, judgments.index, jobs=jobs, smallest_part=2_000)
+    monkeypatch.undo()
+    whole = scan_run(run, judgments.index, jobs=1)
+    assert by_query(found) == by_query(whole)
 
 
-@pytest.mark.parametrize("packing", ["gz", "zst"])
-def test_packed_files_are_sorted_too(shuffled, tmp_path, monkeypatch, require, packing):
-    judgments, run = shuffled
-    pack = gzip.compress if packing == "gz" else require.module("backports.zstd").compress
-    packed = tmp_path / f"run.{packing}"
-    packed.write_bytes(pack(run.read_bytes()))
-    calls = sorted_calls(monkeypatch)
-    found = scan_run(packed, judgments.index, memory=10_000)
-    assert calls
-    assert contents(found) == contents(scan_run(run, judgments.index, jobs=1))
+def by_query(found):
+    rows = np.array([found.document, found.score, found.first, found.last, found.docid_rank, found.input_rank]).T
+    return {q: rows[found.offsets[i] : found.offsets[i + 1]].tolist() for i, q in enumerate(found.query.tolist())}
 
 
-def test_threads_leave_it_to_the_disk(shuffled, monkeypatch):
-    judgments, run = shuffled
-    calls = sorted_calls(monkeypatch)
-    found = scan_run(run, judgments.index, jobs=3, smallest_part=2_000, memory=20_000)
-    assert calls
-    assert contents(found) == contents(scan_run(run, judgments.index, jobs=1))
-
-
-def test_a_run_in_order_is_never_sorted(tmp_path, monkeypatch):
-    collection = simulate(topics=5, pool=5, systems=1, retrieved=10)
-    qrels, (run,) = collection.write(tmp_path)
-    calls = sorted_calls(monkeypatch)
-    judgments = read_judgments(str(qrels))
-    assert not scan_run(run, judgments.index, memory=1).scattered
-    assert not calls
-
-
-def test_nothing_stays_on_disk(shuffled, tmp_path, monkeypatch):
-    judgments, run = shuffled
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    scan_run(run, judgments.index, jobs=1, memory=5_000)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_no_room_on_disk_is_said(shuffled, monkeypatch):
+def test_a_lack_of_memory_is_told_too(shuffled, monkeypatch):
     judgments, run = shuffled
 
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
+    def none(*_, **__):
+        raise MemoryError
 
-    monkeypatch.setattr(external, "_write", full)
-    with pytest.raises(CalipersError, match="needs room on disk: No space left on device"):
-        scan_run(run, judgments.index, jobs=1, memory=5_000)
+    monkeypatch.setattr("calipers.collection.reader.held", none)
+    with pytest.raises(CalipersError, match=SORT):
+        scan_run(run, judgments.index, jobs=1)
 
 
 LINE = "{q} Q0 {d} 1 {s} tag\n"
@@ -141,25 +105,22 @@ LINE = "{q} Q0 {d} 1 {s} tag\n"
     ],
 )
 def test_errors_name_the_line(tmp_path, monkeypatch, place, text, message):
-    monkeypatch.setattr(external, "CHUNK", 300)
-    monkeypatch.setattr(external, "BLOCK", 128)
+    monkeypatch.setattr("calipers.collection.reader.BLOCK", 128)
     lines = [LINE.format(q=1 + i % 3, d=f"d{i}", s=i) for i in range(90)]
     for position in place:
         lines.insert(position, text)
     run = tmp_path / "bad.run"
     run.write_text("".join(lines))
     judgments = Judgments.from_dict({str(q): {"d1": 1} for q in (1, 2, 3)})
-    for memory in (10**9, 500):
+    for jobs in (1, 3):
         with pytest.raises(CalipersError) as caught:
-            scan_run(run, judgments.index, jobs=1, memory=memory)
+            scan_run(run, judgments.index, jobs=jobs, smallest_part=300)
         assert str(caught.value).startswith(f"{run}:{message}")
 
 
-@pytest.mark.parametrize("chunk", [200, 1 << 20])
-def test_the_first_error_is_the_one_that_is_told(tmp_path, monkeypatch, chunk):
-    """A document twice on lines 5 and 20, another before it in a file of its own, and nonsense after both."""
-    monkeypatch.setattr(external, "CHUNK", chunk)
-    monkeypatch.setattr(external, "BLOCK", 128)
+def test_the_first_error_is_the_one_that_is_told(tmp_path, monkeypatch):
+    """A document twice on lines 5 and 20, another before it, and nonsense after both."""
+    monkeypatch.setattr("calipers.collection.reader.BLOCK", 128)
     lines = [LINE.format(q=1 + i % 3, d=f"d{i}", s=i) for i in range(60)]
     lines[5] = lines[20] = LINE.format(q=3, d="later", s=1)
     lines[2] = lines[11] = LINE.format(q=2, d="earlier", s=1)
@@ -167,14 +128,12 @@ def test_the_first_error_is_the_one_that_is_told(tmp_path, monkeypatch, chunk):
     run = tmp_path / "bad.run"
     run.write_text("".join(lines))
     judgments = Judgments.from_dict({str(q): {"d1": 1} for q in (1, 2, 3)})
-    for memory in (10**9, 300):
+    for jobs in (1, 3):
         with pytest.raises(CalipersError, match=r"bad.run:12: document 'earlier' appears twice for query '2'"):
-            scan_run(run, judgments.index, jobs=1, memory=memory)
+            scan_run(run, judgments.index, jobs=jobs, smallest_part=300)
 
 
-def test_a_byte_order_mark_counts_at_the_start_only(tmp_path, monkeypatch):
-    monkeypatch.setattr(external, "CHUNK", 1)
-    monkeypatch.setattr(external, "BLOCK", 40)
+def test_a_byte_order_mark_counts_at_the_start_only(tmp_path):
     mark = "\ufeff"
     lines = [mark + LINE.format(q="1", d="a", s=2), LINE.format(q="2", d="a", s=1), LINE.format(q="1", d="b", s=1)]
     lines += [mark + LINE.format(q="2", d="c", s=3)] * 1
@@ -182,29 +141,8 @@ def test_a_byte_order_mark_counts_at_the_start_only(tmp_path, monkeypatch):
     run.write_text("".join(lines), encoding="utf-8")
     judgments = Judgments.from_dict({"1": {"a": 1}, "2": {"a": 1}})
     expected = scan_run(run, judgments.index, jobs=1)
-    assert contents(scan_run(run, judgments.index, jobs=1, memory=50)) == contents(expected)
+    assert contents(scan_run(run, judgments.index, jobs=2, smallest_part=40)) == contents(expected)
     assert expected.unjudged.tolist() == ["\ufeff2".encode()]
-
-
-@given(
-    rows=st.lists(
-        st.tuples(st.integers(0, 5), st.integers(0, 30), st.sampled_from([0.5, 1.0, -2.0])), min_size=2, max_size=60,
-        unique_by=lambda row: row[:2],
-    ),
-    memory=st.integers(1, 3000),
-    size=st.integers(20, 200),
-)  # fmt: skip
-def test_any_order_of_any_rows(rows, memory, size, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("any")
-    run = folder / "run"
-    run.write_text("".join(LINE.format(q=q, d=f"d{d}", s=s) for q, d, s in rows))
-    judgments = Judgments.from_dict({str(q): {f"d{d}": d % 3 for d in range(0, 31, 2)} for q in range(4)})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(external, "CHUNK", size)
-        patch.setattr(external, "BLOCK", 64)
-        expected = scan_run(run, judgments.index, jobs=1)
-        found = external.sorted_file(run, judgments.index, depth=0, precision="double", memory=memory)
-    assert contents(found) | {"scattered": None} == contents(expected) | {"scattered": None}
 
 
 def test_parquet_whose_queries_are_in_no_order(tmp_path, monkeypatch, require):
@@ -215,52 +153,11 @@ def test_parquet_whose_queries_are_in_no_order(tmp_path, monkeypatch, require):
     rows = [rows[i] for i in np.random.default_rng(1).permutation(len(rows))]
     columns = dict(zip(("qid", "docno", "score"), map(list, zip(*rows, strict=True)), strict=True))
     parquet.write_table(pa.table(columns), tmp_path / "run.parquet", row_group_size=100)
-    calls = []
-    actual = external.sorted_run
-    monkeypatch.setattr(external, "sorted_run", lambda *a, **k: calls.append(1) or actual(*a, **k))
-    whole = cal.evaluate(collection.qrels, read_runs(str(tmp_path / "run.parquet")), MEASURES)
-    assert not calls
-    small = cal.evaluate(collection.qrels, read_runs(str(tmp_path / "run.parquet"), memory=2_000), MEASURES)
-    assert calls
-    np.testing.assert_array_equal(whole.values, small.values)
-
-
-# -- memory ------------------------------------------------------------------------------------------
-
-PEAK = """
-import sys
-from calipers.collection.reader import scan_run
-from calipers.collection.sources import read_judgments
-judgments = read_judgments(sys.argv[1])
-judgments.index
-
-def peak():  # not ru_maxrss: that counts what the process had before it became this one
-    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
-
-before = peak()
-found = scan_run(sys.argv[2], judgments.index, jobs=1, memory=int(sys.argv[3]))
-print(peak() - before, len(found.document), found.scattered)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kilobytes, as Linux does")
-def test_sorting_on_disk_takes_the_memory_that_it_is_given(tmp_path):
-    queries, lines = 3000, 4_000_000
-    run, qrels = tmp_path / "run", tmp_path / "qrels"
-    qrels.write_text("".join(f"{q} 0 d{q} 1\n" for q in range(queries)))
-    with run.open("w") as file:
-        for start in range(0, lines, 100_000):
-            file.write("".join([f"{i % queries} Q0 d{i} 1 {-i} tag\n" for i in range(start, start + 100_000)]))
-    found = {}
-    for memory in (10**9, 8_000_000):
-        command = [sys.executable, "-c", PEAK, str(qrels), str(run), str(memory)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        found[memory] = done.stdout.split()
-    assert found[10**9][1:] == found[8_000_000][1:] == [str(queries), "True"]
-    held, spilled = (int(each[0]) for each in found.values())
-    assert held > 65_000  # kilobytes: the whole run, packed
-    assert spilled < held / 2  # its share, and what parsing a chunk takes
+    found = cal.evaluate(collection.qrels, read_runs(str(tmp_path / "run.parquet")), MEASURES)
+    np.testing.assert_array_equal(found.values, cal.evaluate(collection.qrels, collection.runs, MEASURES).values)
+    monkeypatch.setattr("calipers.collection.reader.most_held", lambda: 2_000)
+    with pytest.raises(CalipersError, match=f"{SORT}$"):
+        cal.evaluate(collection.qrels, read_runs(str(tmp_path / "run.parquet")), MEASURES)
 
 
 # -- progress ----------------------------------------------------------------------------------------
@@ -359,8 +256,8 @@ def test_jobs_over_files_do_not_change_a_digit(tmp_path):
     assert one.systems == three.systems
 
 
-def test_the_command_takes_memory_and_shows_progress(shuffled, tmp_path):
-    judgments, run = shuffled
+def test_the_command_shows_progress(shuffled):
+    _, run = shuffled
     qrels = Path(run).with_name("qrels.txt")
     command = [
         sys.executable,
@@ -375,11 +272,9 @@ def test_the_command_takes_memory_and_shows_progress(shuffled, tmp_path):
         "csv",
     ]
     plain = subprocess.run(command, capture_output=True, text=True, check=True)
-    small = subprocess.run([*command, "--memory", "0.00001", "--progress"], capture_output=True, text=True, check=True)
-    assert small.stdout == plain.stdout
-    assert "calipers: read" in small.stderr
+    shown = subprocess.run([*command, "--progress"], capture_output=True, text=True, check=True)
+    assert shown.stdout == plain.stdout
+    assert "calipers: read" in shown.stderr
     assert "calipers: read" not in plain.stderr
-    wrong = subprocess.run([*command, "--memory", "0"], capture_output=True, text=True, check=False)
-    assert wrong.returncode == 2
-    assert FileRun(str(run)).memory is None
-    assert judgments.name
+    gone = subprocess.run([*command, "--memory", "4"], capture_output=True, text=True, check=False)
+    assert (gone.returncode, "`--memory` left Calipers" in gone.stderr, "sort" in gone.stderr) == (2, True, True)

@@ -50,7 +50,7 @@ MEANT: dict[str, Sequence[str]] = {
 }  # fmt: skip
 # How files are read has laws of its own: such options are drawn less often.
 OF_READING = ("judgments_as", "systems_as", "columns", "judgments_columns", "systems_columns", "rollup", "rollup_by",
-              "drop_own_ids", "query_ids", "max_unpacked", "memory", "combine_grades", "rename_grades", "jobs",
+              "drop_own_ids", "query_ids", "max_unpacked", "combine_grades", "rename_grades", "jobs",
               "progress", "safe_csv")  # fmt: skip
 WHOLE = ["1", "2", "3", "5", "10", "50"]
 FRACTIONS = ["0.05", "0.1", "0.5", "0.8", "1", "2"]

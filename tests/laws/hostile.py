@@ -325,7 +325,7 @@ TEMPLATES: list[tuple[str, ...]] = [
 ]
 OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--interval", "--jobs", "--like",
 "--format", "--columns",
-           "--max-unpacked", "--memory", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o",
+           "--max-unpacked", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o",
            "--intents", "--combine", "--rollup", "--query-ids", "--judgments-columns"]  # fmt: skip
 READ = [
     "TBG", "U-measure(L=9) P@3", "EC(BPM(T=2)@5)", "ETC(INST)", "ETU(IFT-C1-C2)", "Q", "P-plus", "P-measure O-measure",

@@ -72,12 +72,6 @@ MUTANTS = (
         "False",
     ),
     Mutant(
-        "sorted on disk: rows of the last file",
-        f"{COLLECTION}/external_sort.py",
-        "ranked = [*_ranked(files, depth, precision, memory, broken)]",
-        "ranked = [*_ranked(files, depth, precision, memory, broken)][:-1]",
-    ),
-    Mutant(
         "judgments: a document judged twice",
         f"{COLLECTION}/judgments.py",
         "if grouped.pool.grade[earlier] == grouped.pool.grade[row]:",

@@ -47,13 +47,6 @@ def test_a_way_is_the_one_that_it_says_it_is(way: Way, tmp_path: Path) -> None:
         assert not any(name.startswith(other) for name in called), f"{way.name} passes through {other}"
 
 
-def test_what_is_scattered_is_sorted_on_disk(tmp_path: Path) -> None:
-    seed = next(seed for seed in range(1000) if "scattered" in collection(seed).traits and collection(seed).is_legal)
-    with traced() as called:
-        WAYS["sorted on disk"].run(collection(seed), tmp_path)
-    assert "external_sort.py:sorted_run" in called
-
-
 def test_the_twin_is_put_back() -> None:
     from calipers.collection import reader as module
 

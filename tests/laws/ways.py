@@ -34,7 +34,6 @@ import numpy as np
 import calipers as cal
 import oracle
 from calipers.cli import commands
-from calipers.collection import external_sort as external
 from calipers.collection import files, reader
 from calipers.collection import table_rows as rows
 from calipers.collection.formats import parquet as parquet_format
@@ -223,7 +222,6 @@ def small_pieces() -> Iterator[None]:
         patch.object(reader, "BLOCK", BLOCK),
         patch.dict(reader.scan_run.__kwdefaults__, {"smallest_part": PART}),
         patch.dict(files.blocks.__kwdefaults__, {"size": BLOCK}),
-        patch.object(external, "MOST_FILES", 3),
         patch.object(rows, "SMALLEST_PART", 3),
         patch.object(rows, "AT_ONCE", 5),
         patch.object(parquet_format, "SMALLEST_PART", 3),
@@ -263,12 +261,6 @@ def forced(
             return way(case, folder)
 
     return run
-
-
-def on_disk(case: Collection, folder: Path) -> tuple[Any, Any]:
-    """Runs whose queries are in no order are sorted on disk, as little memory is allowed."""
-    qrels, runs = write_text(case, folder)
-    return cal.read_judgments(qrels), cal.read_runs(runs, memory=1)
 
 
 def converted(ending: str) -> Callable[[Collection, Path], tuple[Any, Any]]:
@@ -518,7 +510,6 @@ WAYS = {
         Way("command, two jobs", forced(small_pieces, in_command(commands.run, "--jobs", "2")),
             passes=("commands.py:run", "reader.py:_in_parts")),
         Way("two jobs", CUT, passes=("reader.py:_in_parts",)),
-        Way("sorted on disk", forced(small_pieces, partial(library, sources=on_disk, jobs=1)), passes=()),
         Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("plain.py:RunScanner.finish",),
         avoids=()),
         Way("plain twin, two jobs", forced(plain_twin, CUT), passes=("plain.py:RunScanner.finish",

@@ -48,7 +48,6 @@ class Reading:
     query_ids: str | None = None
     encoding: str | None = None
     max_unpacked: int | None = None
-    memory: int | None = None
 
     combine_option: ClassVar[str] = "--combine"  # combines several grades of a document
 
@@ -118,7 +117,6 @@ class Reading:
             query_ids=self.query_ids,
             encoding=self.encoding,
             max_unpacked=self.max_unpacked,
-            memory=self.memory,
             drop_own_ids=self.drop_own_ids,
         )
         from calipers.evaluation.inputs import notes_of_runs

@@ -19,7 +19,7 @@ HEADINGS = {
     "Reading files": (
         "--judgments-as", "--systems-as", "--columns", "--judgments-columns", "--systems-columns", "--combine",
         "--rename-grades", "--rollup", "--rollup-by", "--drop-own-ids", "--query-ids", "--encoding", "--max-unpacked",
-        "--memory", "--jobs", "--progress",
+        "--jobs", "--progress",
     ),
     "Scoring": (
         "--like", "--ties", "--relevant", "--depth", "--condensed", "--empty", "--missing", "--degenerate",

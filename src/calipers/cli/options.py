@@ -237,11 +237,6 @@ encoding_option = click.option(
     "--encoding", metavar="NAME",
     help="Encoding of text files that are not in UTF-8, for example cp1252 for files of Windows programs.",
 )  # fmt: skip
-memory_option = click.option(
-    "--memory", type=GIGABYTES, metavar="GB",
-    help="Memory for sorting a run whose lines are not grouped by query. Larger runs are sorted on disk [default: a "
-         "quarter of the machine's memory].",
-)  # fmt: skip
 how_to_read_files = declared(
     click.option("--judgments-as", type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMATS"),
                  help="Format of JUDGMENTS. By default, the content decides."),
@@ -253,7 +248,6 @@ how_to_read_files = declared(
     query_ids_option,
     encoding_option,
     max_unpacked_option,
-    memory_option,
 )  # fmt: skip
 how_to_read = declared(how_to_read_files, combine_option, rename_option)
 

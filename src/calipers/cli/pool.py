@@ -26,7 +26,6 @@ from calipers.cli.options import (
     jobs_option,
     max_unpacked_option,
     measures_option,
-    memory_option,
     note,
     plot_option,
     progress,
@@ -114,7 +113,6 @@ class PoolAlternatives:
 @drop_own_ids_option
 @query_ids_option
 @max_unpacked_option
-@memory_option
 @jobs_option
 @query_texts_option
 @document_texts_option

@@ -62,13 +62,6 @@ def parsed(text: bytes, kind: str, *, first: bool, second: bool = False) -> tupl
     return replace(columns, line=columns.line - extra), scanner.lines - extra
 
 
-def first_lines(text: bytes, lines: int) -> bytes:
-    end = 0
-    for _ in range(lines):
-        end = text.index(b"\n", end) + 1
-    return text[:end]
-
-
 def line_start(file: BinaryIO, position: int, size: int) -> int:
     """Return the start of the first line that starts at this position or later."""
     if position <= 0:

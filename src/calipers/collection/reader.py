@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
@@ -41,6 +42,7 @@ Result = TypeVar("Result", covariant=True)
 Value = TypeVar("Value")
 
 SMALLEST_PART = 1 << 22  # bytes of a run that are worth a thread of their own
+NOT_GROUPED = "its rows are not grouped by query, and grouping them takes too much memory: sort it by query first"
 FILE_ERRORS = (CalipersError, ScanError, OSError, MemoryError)  # all that a file can cause
 
 
@@ -105,57 +107,48 @@ def scan_run(
     precision: Precision = "double",
     jobs: int | None = None,
     max_unpacked: int | None = None,
-    memory: int | None = None,
     smallest_part: int = SMALLEST_PART,
 ) -> Retrieved:
     """Return the judged documents of a run. Up to `jobs` threads (default: all cores) read a large, uncompressed file.
 
-    A run whose queries come back later is held in memory, or sorted on disk where that takes more than `memory` bytes.
+    A run whose lines are not grouped by query is grouped in memory.
     """
-    room = usual_memory() if memory is None else memory
 
     def scanner(regroup: bool = False) -> RunScanner:
         return RunScanner(index, depth=depth, precision=precision, regroup=regroup)
 
-    def sorted_on_disk() -> Retrieved:
-        from calipers.collection.external_sort import sorted_file
-
-        return sorted_file(path, index, depth=depth, precision=precision, memory=room, max_unpacked=max_unpacked)
-
     parts = [] if jobs == 1 else _parts(path, jobs or processors(), smallest_part)
     if len(parts) > 1:
-        fits = parts[-1][1] <= room  # what is kept of a line is shorter than the line
-        together = _in_parts(path, parts, scanner, regroup=fits)
+        together = _in_parts(path, parts, scanner)
         if together is not None:
-            return together if fits or not together.scattered else sorted_on_disk()
+            return together
     # One thread; or an error, of which a scan from the top meets the first one of the file.
     found = scan(path, scanner, max_unpacked=max_unpacked)
     if not found.scattered:
         return found
     try:
-        return _finish(path, scanner(True), _within(blocks(path, max_unpacked=max_unpacked), room))
-    except _TooLarge:
-        return sorted_on_disk()
+        return _finish(path, scanner(True), held(blocks(path, max_unpacked=max_unpacked), len))
+    except MemoryError:
+        message = f"{NOT_GROUPED}, as in LC_ALL=C sort -s -k1,1 RUN > SORTED"
+        raise CalipersError(message, file=shown_name(path)) from None
 
 
-def usual_memory() -> int:
-    """Return a quarter of the machine's memory, or 2 GiB if it is not known."""
+def held(pieces: Iterable[Value], size: Callable[[Value], int]) -> Iterator[Value]:
+    """Yield the pieces of a run that is grouped in memory. Raise MemoryError if they are too large together."""
+    left = most_held()  # what is kept of a line is shorter than the line
+    for piece in pieces:
+        left -= size(piece)
+        if left < 0:
+            raise MemoryError
+        yield piece
+
+
+def most_held() -> int:
+    """Return half of the machine's memory in bytes, or 4 GiB if it is not known."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
-        return 1 << 31
-
-
-class _TooLarge(Exception):
-    """More bytes than may be held."""
-
-
-def _within(source: Iterator[Block], most: int) -> Iterator[Block]:
-    for block in source:
-        most -= len(block)
-        if most < 0:
-            raise _TooLarge
-        yield block
+        return 1 << 32
 
 
 def processors() -> int:
@@ -164,13 +157,8 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-def _in_parts(
-    path: Path, parts: Sequence[Part], scanner: Callable[[bool], RunScanner], regroup: bool
-) -> Retrieved | None:
-    """Read parts in threads and join their results. Return None if there is an error, or nothing to join.
-
-    Queries in no order are regrouped, or else left for others: what is returned then only says that it is scattered.
-    """
+def _in_parts(path: Path, parts: Sequence[Part], scanner: Callable[[bool], RunScanner]) -> Retrieved | None:
+    """Read parts in threads and join their results. Return None if there is an error, or nothing to join."""
     scanners = [scanner(False) for _ in parts]
     if not _fed(path, parts, scanners):
         return None
@@ -181,9 +169,9 @@ def _in_parts(
         together = joined(results)  # the last line, where it lacks its end, was taken only now
         if not together.scattered:
             return together if any(each.rows for each in scanners) else None
-    if not regroup:
-        return _scattered(scanner(True).finish())
-    return _regrouped(path, parts, [scanner(True) for _ in parts]) if COMPILED else None
+    if not COMPILED or parts[-1][1] > most_held():
+        return None
+    return _regrouped(path, parts, [scanner(True) for _ in parts])
 
 
 def _regrouped(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> Retrieved | None:
@@ -198,13 +186,7 @@ def _regrouped(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]
     except ScanError:
         return None
     results = in_threads([share.finish for share in shares])
-    return None if results is None else _scattered(joined(results))
-
-
-def _scattered(found: Retrieved) -> Retrieved:
-    from dataclasses import replace
-
-    return replace(found, scattered=True)
+    return None if results is None else replace(joined(results), scattered=True)
 
 
 def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> bool:

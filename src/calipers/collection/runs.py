@@ -128,7 +128,6 @@ class FileRun(Run):
     path: str
     given_name: str | None = None
     max_unpacked: int | None = None
-    memory: int | None = None  # bytes to hold of a run whose queries are in no order; more goes to disk
     tag: str | None = field(default=None, init=False)  # known once the file was read
 
     @property
@@ -141,9 +140,8 @@ class FileRun(Run):
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
         found = scan_run(
-            self.path, judgments.index, depth=depth, precision=precision, jobs=jobs, max_unpacked=self.max_unpacked,
-            memory=self.memory,
-        )  # fmt: skip
+            self.path, judgments.index, depth=depth, precision=precision, jobs=jobs, max_unpacked=self.max_unpacked
+        )
         self.tag = decode(found.tag)
         return found
 

@@ -203,12 +203,11 @@ def read_run(
     encoding: str | None = None,
     max_unpacked: int | None = None,
     name: str | None = None,
-    memory: int | None = None,
     drop_own_ids: bool = False,
 ) -> Run:
     """Open one run from a file or a frame. A file is read when it is used. The options are those of `read_runs`."""
     ids = _query_ids(query_ids)
-    reading = _RunReading(format, columns, _rollup(rollup), ids, encoding, max_unpacked, name, memory, drop_own_ids)
+    reading = _RunReading(format, columns, _rollup(rollup), ids, encoding, max_unpacked, name, drop_own_ids)
     runs = reading.runs(without_iterators(source))
     if len(runs) > 1:
         raise CalipersError(
@@ -228,7 +227,6 @@ def read_runs(
     encoding: str | None = None,
     max_unpacked: int | None = None,
     name: str | None = None,
-    memory: int | None = None,
     drop_own_ids: bool = False,
 ) -> list[Run]:
     """Return runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
@@ -240,12 +238,10 @@ def read_runs(
     `document#passage`. `query_ids` are the queries of responses that do not name them, in their order: a list, or a
     file that starts each line with one. `encoding` is that of text files which are not in UTF-8, as `cp1252`. A run
     goes by its file's stem, or by its tag where that is the end of the stem; "name=path" or `name` gives it another
-    name. `memory` is how many bytes a run may take whose queries are in no order, by default a quarter of the
-    machine's: a larger one is sorted on disk. `drop_own_ids` leaves out documents that have the id of their query, as
-    BEIR does for ArguAna and Quora.
+    name. `drop_own_ids` leaves out documents that have the id of their query, as BEIR does for ArguAna and Quora.
     """
     ids = _query_ids(query_ids)
-    reading = _RunReading(format, columns, _rollup(rollup), ids, encoding, max_unpacked, name, memory, drop_own_ids)
+    reading = _RunReading(format, columns, _rollup(rollup), ids, encoding, max_unpacked, name, drop_own_ids)
     source = without_iterators(source)
     several = not (isinstance(source, str | os.PathLike) or is_frame(source) or holds_records(source))
     if several:
@@ -272,7 +268,6 @@ class _RunReading:
     encoding: str | None
     max_unpacked: int | None
     name: str | None
-    memory: int | None
     drop_own_ids: bool
 
     def runs(self, source: Any) -> list[Run]:
@@ -294,7 +289,7 @@ class _RunReading:
         if self.query_ids is not None and format != "responses":
             raise CalipersError(f"query_ids are for search responses, and this is {_a(format)}", file=path)
         if format == "run":
-            return [FileRun(path, self.name, self.max_unpacked, self.memory)]
+            return [FileRun(path, self.name, self.max_unpacked)]
         if format == "scores":
             return [ScoreFile(path, self.name, self.max_unpacked)]
         if format in RUN_TABLES:
@@ -316,7 +311,6 @@ class _RunReading:
             path=path,
             name=self.name,
             parts=partial(known.parts, path, **options) if known.parts else None,
-            memory=self.memory,
             notes=contents.notes,
         )
 

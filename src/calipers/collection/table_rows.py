@@ -6,7 +6,6 @@ ever a Python object. A run goes through the same scanner as a run of lines, som
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from calipers.collection.column_names import number_role
 from calipers.collection.doubtful_numbers import are_ranks
 from calipers.collection.judgments import Judgments
-from calipers.collection.reader import in_threads, joined, usual_memory
+from calipers.collection.reader import NOT_GROUPED, held, in_threads, joined
 from calipers.collection.run_names import stem_of
 from calipers.collection.runs import Run
 from calipers.errors import CalipersError
@@ -257,7 +256,6 @@ class RowsRun(Run):
     name: str
     path: str | None = None
     parts: Callable[[int], Parts] | None = field(default=None, repr=False)
-    memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
     notes: tuple[str, ...] = ()  # on how they are read
     given_name: str | None = None
     doubts: tuple[str, ...] = field(default=(), init=False)  # about its numbers, once it was read
@@ -282,14 +280,15 @@ class RowsRun(Run):
             # One thread; or an error, of which reading from the top meets the first one.
             if found is None:
                 found = _scanned(parts(1), scanner())
-            if found.scattered and rows is None and self._is_large():
-                found = self._sorted_on_disk(judgments, depth, precision)
-            elif found.scattered:
-                found = _scanned(parts(1), scanner(True))
+            if found.scattered:
+                whole = chain.from_iterable(part() for part in parts(1))
+                found = _scanned([lambda: held(whole, _size)], scanner(True))
         except ScanError as error:
             if rows is not None:
                 raise rows.error(error.message, error.line - 1) from None
             raise CalipersError(f"row {error.line}: {error.message}", file=self.path) from None
+        except MemoryError:
+            raise CalipersError(NOT_GROUPED, file=self.path) from None
         return replace(found, tag=self.name.encode("utf-8", "surrogateescape"))
 
     def _watched(self, rows: Rows | None) -> Callable[[int], Parts]:
@@ -307,29 +306,6 @@ class RowsRun(Run):
         self.holds_own_id = self.holds_own_id or rows.hold_own_id
         return rows
 
-    def _is_large(self) -> bool:
-        return self._size() > (usual_memory() if self.memory is None else self.memory)
-
-    def _size(self) -> int:
-        """Return about how many bytes the rows would take in memory, or 0 if that is not known."""
-        from calipers.collection.external_sort import UNPACKED
-
-        return UNPACKED * os.path.getsize(self.path) if self.path and os.path.isfile(self.path) else 0
-
-    def _sorted_on_disk(self, judgments: Judgments, depth: int, precision: Precision) -> Retrieved:
-        from calipers.collection.external_sort import Chunk, sorted_run
-
-        def chunks() -> Iterator[Chunk]:
-            before = 0
-            assert self.parts is not None
-            for rows in chain.from_iterable(part() for part in self.parts(1)):
-                number = before + 1 + np.arange(len(rows))
-                yield Chunk(rows.queries, rows.query, rows.documents, rows.value, number)
-                before += len(rows)
-
-        memory = usual_memory() if self.memory is None else self.memory
-        return sorted_run(chunks, judgments.index, depth=depth, precision=precision, memory=memory, size=self._size())
-
     def to_dict(self) -> dict[str, dict[str, float]]:
         rows = self._seen(self.load())
         found: dict[str, dict[str, float]] = {query: {} for query in rows.queries.texts()}
@@ -342,6 +318,11 @@ class RowsRun(Run):
                 raise rows.error(duplicate(encode(document), rows.queries[code]), row)
             ranked[document] = score
         return found
+
+
+def _size(rows: Rows) -> int:
+    """Return about how many bytes a scanner keeps of rows."""
+    return len(rows.documents.data) + 20 * len(rows)
 
 
 def _parts_of(rows: Rows) -> Callable[[int], Parts]:
@@ -370,13 +351,12 @@ def runs_of(
     path: str | None = None,
     name: str | None = None,
     parts: Callable[[int], Parts] | None = None,
-    memory: int | None = None,
     notes: tuple[str, ...] = (),
 ) -> list[RowsRun]:
     """Return one run for each system that a table names, or one run for the whole table."""
     if len(systems) < 2:
         file = None if path is None else stem_of(path)
-        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes, name)]
+        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, notes, name)]
     if name is not None:
         raise CalipersError(f"one name ('{name}') for {counted(len(systems), 'run')}: {_some(systems)}", file=path)
     table = _Once(load)
