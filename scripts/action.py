@@ -14,7 +14,6 @@ from calipers.cli.check import command
 
 ACTION = Path(__file__).resolve().parent.parent / "action.yml"
 OWN = ("annotate", "format", "output", "safe-csv")  # options that the action sets itself, or does not need
-ONCE = ("junit", "history")  # options that write files, and must not be given to the second call
 
 START = """\
 # Written by scripts/action.py from the options of `calipers check`.
@@ -81,7 +80,7 @@ SCRIPT = """\
           if [ "${!variable}" = true ]; then question+=("--$name"); fi
         done
         written=(--annotate --format json -o "$found.json")
-%(once)s
+        if [ -n "$OPTION_JUNIT" ]; then written+=(--junit "$OPTION_JUNIT"); fi
         code=0
         python -m calipers check "${question[@]}" "${written[@]}" -- "$JUDGMENTS" "$NEW" || code=$?
         if [ "$code" -gt 1 ] || [ ! -f "$found.json" ]; then exit "$code"; fi
@@ -112,11 +111,8 @@ def action() -> str:
     )  # fmt: skip
     variables = "".join(f"        {variable(name)}: ${{{{ inputs.{name} }}}}\n" for name in known)
     flags = [name for name, each in known.items() if each.is_flag]
-    values = [name for name in known if name not in (*flags, *ONCE)]
-    once = "\n".join(
-        f'        if [ -n "${variable(name)}" ]; then written+=(--{name} "${variable(name)}"); fi' for name in ONCE
-    )
-    script = SCRIPT % {"values": " ".join(values), "flags": " ".join(flags), "once": once}
+    values = [name for name in known if name not in (*flags, "junit")]  # the second call must not write it again
+    script = SCRIPT % {"values": " ".join(values), "flags": " ".join(flags)}
     return f"{START}{inputs}{OUTPUTS}{variables}{script}"
 
 

@@ -192,7 +192,7 @@ def test_the_action_says_what_the_command_says(
     require.module("yaml")
     given = {
         "judgments": "qrels.txt", "run": new, "baseline": old, "max-drop": "0.01", "package": "", "junit": "c.xml",
-        "measure": "nDCG@10 RR", "min": "RR=5%", "fail-on": "missing,ties", "history": "h.jsonl",
+        "measure": "nDCG@10 RR", "min": "RR=5%", "fail-on": "missing,ties",
         "max-query-drop": "nDCG@10=1", "condensed": "true", "strict": "false",
     }  # fmt: skip
     ran = run_action(ROOT / "action.yml", given, runs, on_path)
@@ -200,7 +200,6 @@ def test_the_action_says_what_the_command_says(
     assert ("::error" in ran.said) == bool(code)
     assert "| nDCG@10 |" in ran.summary
     assert "<testsuite" in (runs / "c.xml").read_text(encoding="utf-8")
-    assert len((runs / "h.jsonl").read_text(encoding="utf-8").splitlines()) == 1
     assert "RR, floor" in (runs / "c.xml").read_text(encoding="utf-8")
 
 

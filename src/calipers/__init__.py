@@ -45,7 +45,6 @@ _HOMES = {
     "stats.bounded_intervals": ("mean_intervals",),
     "planning.sample_size": ("plan",),
     "attention.expected_exposure": ("exposure",),
-    "changes.history": ("append_history", "read_history"),
     "metaevaluation.measure_study": ("metaeval",),
     "collection.samples": ("SampledJudgments", "read_samples"),
     "collection.several_judges": ("SeveralJudges", "read_several_judges"),

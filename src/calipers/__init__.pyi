@@ -23,8 +23,6 @@ from calipers.auditing.explanation import explain as explain
 from calipers.axioms.cards import measure_card as measure_card
 from calipers.axioms.measure_list import list_measures as list_measures
 from calipers.axioms.verdicts import properties as properties
-from calipers.changes.history import append_history as append_history
-from calipers.changes.history import read_history as read_history
 from calipers.collection.judgments import Judgments as Judgments
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences

@@ -380,7 +380,6 @@ class Experiment(Evaluation):
         document_texts: str | Path | Mapping[str, str] | None = None,
         query_groups: QueryGroups | None = None,
         prior: Prior | None = None,
-        history: str | Path | None = None,
         judges: Any = None,
         test: TestName = "t",
         correction: Correction | None = "holm",
@@ -397,7 +396,7 @@ class Experiment(Evaluation):
 
         return write_report(
             self, output, title=title, baseline=baseline, sections=sections, top=top, query_texts=query_texts,
-            document_texts=document_texts, query_groups=query_groups, prior=prior, history=history,
+            document_texts=document_texts, query_groups=query_groups, prior=prior,
             judges=judges, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed,
             population=population, command=command,
             progress=progress, warn=warn,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from calipers.removed_names import farewell
+
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package whose names live in some of its modules, given as {module: names}.
@@ -18,7 +20,7 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
 
     def load(name: str) -> Any:
         if name not in home:
-            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+            raise AttributeError(farewell("name", name) or f"module '{package}' has no attribute '{name}'")
         value = getattr(import_module(f"{package}.{home[name]}"), name)
         setattr(sys.modules[package], name, value)
         return value

@@ -11,7 +11,9 @@ Kind = Literal["command", "option", "measure", "name"]
 
 # What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
 _REMOVED: dict[Kind, dict[str, str]] = {
-    "command": {},
+    "command": {
+        "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
+    },
     "option": {
         "--memory": "sort a run that does not fit into memory by query (`LC_ALL=C sort -s -k1,1 RUN > SORTED`)",
         "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
@@ -20,9 +22,15 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "metaeval --absolute": "use `exp.metaeval(absolute=True)` in Python",
         "metaeval --other-judgments": "use `meta.across(other)` in Python",
         "metaeval --other-system": "use `meta.across(other)` in Python",
+        "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
     },
     "measure": {},
-    "name": {},
+    "name": {
+        **dict.fromkeys(
+            ("append_history", "read_history", "History", "HistoryEntry", "HistoryPoint"),
+            "write scores.per_query().to_json() to a file, and read it with cal.read_scores",
+        ),
+    },
 }
 
 

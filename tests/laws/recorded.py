@@ -60,18 +60,6 @@ ANSWERS = [
     }
     for number in range(4)
 ]
-HISTORY = [
-    {
-        "time": f"2026-01-0{day}T00:00:00+00:00",
-        "name": "x",
-        "judgments": "a digest",
-        "queries": 9,
-        "level": 0.95,
-        "means": {"AP": mean},
-        "intervals": {"AP": [mean - 0.1, mean + 0.1]},
-    }
-    for day, mean in enumerate([0.5, 0.55, 0.3], 1)
-]
 QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all runs, A and B two of them
     "evaluate Q R -q -m 'nDCG@{5,10} AP RR P@10 Recall@5 RBP(p=0.8) ERR@10 bpref V2(nDCG@10) V1(AP) U(AP)'",
     "evaluate Q R -m 'nDCG(gain=exp)@10 AP(rel=2)' --interval 0.95",
@@ -117,7 +105,6 @@ OTHERS = [  # on files of their own
     "plan scores.csv --difference 0.02",
     "compare scores.csv",
     "metaeval scores.csv --table tau",
-    "history history.jsonl",
     "evaluate letor/S3.txt first.txt -m 'nDCG(gain=exp)@10 AP'",
     "evaluate letor/S3.txt first.txt -m nDCG@10 --like letor4",
     "train adarank --train letor/S1.txt --valid letor/S2.txt -o model.cal",
@@ -197,7 +184,7 @@ def _write_others(folder: Path) -> None:
     from calipers.rankers.synthetic import write_collection
 
     folder.mkdir()
-    for name, rows in (("summaries.jsonl", SUMMARIES), ("answers.jsonl", ANSWERS), ("history.jsonl", HISTORY)):
+    for name, rows in (("summaries.jsonl", SUMMARIES), ("answers.jsonl", ANSWERS)):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     table = ["system,query,AP,RR"]
     table += [f"s{s},{q},{(3 * s + 7 * q) % 11 / 11},{1 / (1 + (s + q) % 4)}" for s in range(6) for q in range(9)]

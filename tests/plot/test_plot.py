@@ -15,7 +15,6 @@ import pytest
 import calipers as cal
 from browser_page import new_context
 from calipers import plot
-from calipers.changes import HistoryEntry
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.plot.drawing import COLOURS, altair, specified
@@ -88,10 +87,6 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
         cal.plan(scores, difference=0.1),
     )
     ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()
-    history = cal.changes.History(tuple(
-        HistoryEntry(f"2026-05-{day:02}", "new", None, 9, 0.95, {"AP": day / 10}, {"AP": (0.05, 0.25)})
-        for day in range(1, 5)
-    ))  # fmt: skip
     made: list[Callable[[], Any]] = [
         lambda: plot.means(scores), lambda: plot.between_bounds(scores, bounds, "nDCG@10"),
         lambda: plot.differences(compared), lambda: plot.against_baseline(to_baseline), lambda: plot.unjudged(scores),
@@ -99,7 +94,7 @@ def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> 
         lambda: plot.dendrogram(difference), lambda: plot.heat_map(difference), lambda: plot.power_curves(plan),
         lambda: plot.gains_and_losses(change), lambda: plot.score_ranges(ranges), lambda: plot.slopes(study.effect),
         lambda: plot.stacked(*map(plot.confusion, confusions)), lambda: plot.stacked(plot.confusion(confusions[0])),
-        lambda: agreement_chart(people), lambda: plot.trend(history),
+        lambda: agreement_chart(people),
     ]  # fmt: skip
     for make in made:
         with altair().data_transformers.enable(consolidate_datasets=False):

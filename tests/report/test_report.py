@@ -23,7 +23,6 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from calipers.changes.first_documents import first_documents
-from calipers.changes.history import append_history, read_history
 from calipers.plot.page import script_data
 from calipers.report import page as pages
 from calipers.report.embedded_data import by_column
@@ -70,9 +69,7 @@ def test_the_method_has_the_keywords_of_the_function() -> None:
 
 
 def test_every_section_is_there_with_a_sentence_and_no_section_is_empty(whole: str) -> None:
-    wanted = {
-        key: kind.title for key, kind in SECTIONS.items() if key not in ("changes", "groups", "history", "judges")
-    }
+    wanted = {key: kind.title for key, kind in SECTIONS.items() if key not in ("changes", "groups", "judges")}
     assert re.findall(r'<section id="(\w+)">', whole) == list(wanted)
     for key, title in wanted.items():
         found = re.search(rf'<section id="{key}">(.*?)</section>', whole, re.DOTALL)
@@ -391,24 +388,6 @@ def test_groups_of_queries(tmp_path: Path) -> None:
     assert rows.group(1).count("<tr") == 9
     write_report(FORTY, runs, tmp_path / "r.html", "RR")
     assert 'id="groups"' not in (tmp_path / "r.html").read_text()
-
-
-def test_a_history_shows_means_over_time(simulated: Any, tmp_path: Path) -> None:
-    scores = cal.evaluate(simulated.qrels, simulated.runs, "AP", warn=False)
-    for _ in range(2):
-        append_history(tmp_path / "history.jsonl", scores)
-    found = read_history(tmp_path / "history.jsonl")
-    write_report(
-        simulated.qrels, simulated.runs, tmp_path / "r.html", "AP", sections=["history"],
-        history=tmp_path / "history.jsonl",
-    )  # fmt: skip
-    text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert found.summary in text
-    assert list(block(text, "charts-data")["history"]) == ["AP"]
-    for point in found.points:
-        assert f'data-value="{point.low!r}"' in text
-    with pytest.raises(CalipersError, match="none: cannot be read"):
-        write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "AP", history=tmp_path / "none")
 
 
 def test_a_prior_adds_expected_scores(simulated: Any, tmp_path: Path) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.changes import HistoryEntry
 from calipers.results.result import Result
 from calipers.unjudged import leave_out_uniques, simulate_judging
 
@@ -41,13 +40,6 @@ def texts() -> cal.text.Evaluation:
     return cal.text.Evaluation(ANSWERS, "F1 EM")
 
 
-def history() -> cal.changes.History:
-    means = {"AP": 0.5, "RR": 0.75}
-    ends = {"AP": (0.4, 0.6), "RR": (0.7, 0.8)}
-    entries = [HistoryEntry(f"2026-05-{day:02}", "new", "digest", 3, 0.95, means, ends) for day in range(1, 9)]
-    return cal.changes.History((*entries, replace(entries[0], time="2026-05-09", means={"AP": 0.3, "RR": 0.75})))
-
-
 EXAMPLES: dict[str, Callable[[], Result]] = {
     "Inspection": lambda: cal.Experiment(QRELS, RUNS, "AP").inspect(),
     "Scores": scores,
@@ -73,7 +65,6 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "Check": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).check(
         "new", baseline="old", max_drop=0.1, max_query_drop=0.5, min=0.3, warn=False
     ),
-    "History": history,
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
     "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(prior="pool"),
     "Exposure": lambda: cal.exposure(cal.Experiment(QRELS, RUNS, warn=False)),

@@ -6,11 +6,6 @@ from calipers.changes.difference import diff as diff
 from calipers.changes.difference import diff_of_scores as diff_of_scores
 from calipers.changes.gate import Check as Check
 from calipers.changes.gate import check as check
-from calipers.changes.history import History as History
-from calipers.changes.history import HistoryEntry as HistoryEntry
-from calipers.changes.history import HistoryPoint as HistoryPoint
-from calipers.changes.history import append_history as append_history
-from calipers.changes.history import read_history as read_history
 from calipers.changes.verdicts import Decision as Decision
 from calipers.changes.verdicts import Floor as Floor
 from calipers.changes.verdicts import Loss as Loss

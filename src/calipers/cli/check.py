@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.history import history_option, remember
 from calipers.cli.inputs import Inputs, ScoreFiles
 from calipers.cli.option_groups import LibraryChoice, declared, grouped_command, option_group
 from calipers.cli.options import (
@@ -194,7 +193,6 @@ verdict_options = declared(
 @click.option("--other-judgments", type=LibraryChoice("calipers.changes.gate_data:OTHER_JUDGMENTS"), default="error",
               show_default=True,
               help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
-@history_option
 @lists
 @output
 def command(
@@ -202,7 +200,6 @@ def command(
     limits: GateLimits,
     other_judgments: str,
     reports: Reports,
-    history: str | None,
     lists: ListPolicies,
     output: Output,
 ) -> None:
@@ -227,7 +224,6 @@ def command(
     experiment, new, baseline = inputs.experiment_and_baseline(lists)
     found = experiment.check(new, baseline=baseline, other_judgments=other_judgments, warn=False, **keywords)  # type: ignore[arg-type]
     warn(found.notes, lists.strict)
-    remember(history, experiment.scores.of_systems([new]), found.verdict)
     conclude(found, reports, output, experiment.scores.remarks)
 
 

@@ -29,7 +29,6 @@ MORE_COMMANDS = {
     "demo": "Make a small test collection, evaluate it, and write a report.",
     "exposure": "Measure how attention is shared among documents and groups of documents.",
     "fuse": "Merge several runs into one, and show the most that any fusion could reach.",
-    "history": "Show how means moved over time, and which runs left their range.",
     "information": "Measure what rankings tell about the judgments, in bits.",
     "inspect": "Check judgments and runs before scoring: ids that do not match, duplicates, ties.",
     "measures": "List all measures, or describe one: formula, parameters, properties.",

@@ -9,7 +9,6 @@ import click
 
 from calipers.choices import ComparisonTest, IntervalMethod
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
-from calipers.cli.history import history_option, remember
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import LEVEL, draw, note, plot_option, query_groups_option, query_weights_option, warn
@@ -84,7 +83,6 @@ FOR_PAPERS = ("markdown", "latex", "html")
     metavar="FILE",
     help="For measures of diversity: lines of query, subtopic and the probability of the subtopic.",
 )
-@history_option
 @lists
 @engine_options
 @progress_option
@@ -93,7 +91,6 @@ def command(
     inputs: Inputs,
     shown: ScoreTables,
     intents: str | None,
-    history: str | None,
     lists: ListPolicies,
     engine: Engine,
     show: bool | None,
@@ -121,8 +118,6 @@ def command(
     calipers evaluate qrels.parquet runs/*.parquet -m "nDCG@10" --engine spark --master "local[2]"
     """
     if engine.name == "spark":
-        if history is not None:
-            raise CalipersError("--history is not written by --engine spark")
         evaluate_on_spark(inputs, shown, intents, lists, engine, output)
         return
     shown.check(output.format)
@@ -139,7 +134,6 @@ def command(
         scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
     warn(scores.notes, lists.strict)
     note_undefined(scores)
-    remember(history, scores)
     if shown.per_query:
         output.write(scores.per_query())
     elif for_paper or baselines:

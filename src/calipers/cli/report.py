@@ -52,8 +52,8 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
     default="",
     metavar="NAMES",
     callback=_names,
-    help="Write only these sections, separated by spaces: systems, changes, between, differs, groups, history, "
-    "judges, unjudged, plan, queries, tools, measures, alike, quality, method.",
+    help="Write only these sections, separated by spaces: systems, changes, between, differs, groups, judges, "
+    "unjudged, plan, queries, tools, measures, alike, quality, method.",
 )
 @click.option("--top", type=WholeNumber(0), default=10, show_default=True,
               help="Number of documents of each ranking to show.")  # fmt: skip
@@ -63,8 +63,6 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @query_groups_option
 @click.option("--prior", metavar="run|pool|GRADE=P,...",
               help="Add expected scores for unjudged documents with random grades, as in calipers ranges.")  # fmt: skip
-@click.option("--history", metavar="FILE", type=FILE,
-              help="Show the means over time, from a file that calipers evaluate --history wrote.")  # fmt: skip
 @click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,
               help="Other judgments of the same queries to compare with: a file, a folder or a quoted pattern. May be "
                    "repeated.")  # fmt: skip

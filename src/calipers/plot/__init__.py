@@ -3,7 +3,7 @@
 Each function returns an Altair chart. Notebooks show it without a network; `save` writes it as HTML, SVG or PNG.
 """
 
-from calipers.plot.changes import gains_and_losses, trend
+from calipers.plot.changes import gains_and_losses
 from calipers.plot.drawing import save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
@@ -43,7 +43,6 @@ __all__ = [
     "tau_scatter",
     "tool_causes",
     "tool_scores",
-    "trend",
     "unjudged",
     "user_models",
 ]

@@ -1,15 +1,14 @@
-"""Charts of changes: between two systems, and over time."""
+"""Charts of changes between two systems."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import place_of
-from calipers.plot.drawing import BETTER, COLOURS, NEITHER, WORSE, altair, chart, numbers, rows_of
+from calipers.plot.drawing import BETTER, NEITHER, WORSE, altair, chart, numbers, rows_of
 
 if TYPE_CHECKING:
     from calipers.changes.difference import Difference
-    from calipers.changes.history import History
 
 WIDE = 720  # largest width of all bars in pixels
 SIDES = {"better": BETTER, "the same": NEITHER, "worse": WORSE}
@@ -65,36 +64,3 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Any:
 
 def _side(difference: float) -> str:
     return "better" if difference > 0 else "worse" if difference < 0 else "the same"
-
-
-@chart
-def trend(history: History, measure: str | None = None) -> Any:
-    """Draw the means of one measure over time with their intervals. Runs that left their range have another colour.
-
-    measure: the first measure of the history if it is not given.
-    """
-    alt = altair()
-    name = history.measures[0 if measure is None else place_of("measure", measure, history.measures)]
-    rows = [
-        {
-            "time": each.entry.time, "name": each.entry.name, "mean": each.mean, "range": each.range,
-            "low": None if each.low != each.low else each.low, "high": None if each.high != each.high else each.high,
-            "left": "outside its range" if each.range in ("below", "above") else "within its range",
-        }
-        for each in history.points
-        if each.measure == name and each.mean == each.mean
-    ]  # fmt: skip
-    across = alt.X("time:T", title="time")
-    names = alt.Detail("name:N")
-    base = alt.Chart(rows_of(rows))
-    lines = base.mark_line(color=NEITHER).encode(x=across, y=alt.Y("mean:Q"), detail=names)
-    whiskers = base.mark_rule(color=NEITHER, opacity=0.5).encode(
-        x=across, y=alt.Y("low:Q", title=f"mean {name}", scale=alt.Scale(zero=False)), y2=alt.Y2("high:Q")
-    )
-    colour = alt.Color(
-        "left:N", title="runs", legend=alt.Legend(orient="top"),
-        scale=alt.Scale(domain=["within its range", "outside its range"], range=[COLOURS[0], WORSE]),
-    )  # fmt: skip
-    tooltip = [alt.Tooltip("time:T"), alt.Tooltip("name:N"), *numbers("mean", "low", "high"), alt.Tooltip("range:N")]
-    dots = base.mark_circle(size=60, opacity=1).encode(x=across, y=alt.Y("mean:Q"), color=colour, tooltip=tooltip)
-    return alt.layer(whiskers, lines, dots).properties(width=WIDE, height=300, title=f"Mean {name} over time")

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from calipers.auditing.tool_audit import Audit
     from calipers.axioms.verdicts import Properties
     from calipers.changes.difference import Difference
-    from calipers.changes.history import History
     from calipers.collection.judgments import Judgments
     from calipers.experiment import Experiment
     from calipers.information.information_difference import InformationDifference
@@ -65,7 +64,6 @@ class ReportOptions(Record):
     baseline: str | None = None  # the system that all others are compared with; of two systems, the old one
     sections: tuple[str, ...] = ()  # names of the wanted sections; empty for all that apply
     query_groups: Any = None  # {query: group}, or a file of queries and groups
-    history: Any = None  # a file of earlier evaluations
     prior: Any = None  # chances of the grades of unjudged documents, as for `ranges`
 
 
@@ -208,8 +206,6 @@ class Material(ScoredMaterial):
     def __post_init__(self) -> None:
         if self.choices.baseline:
             self.choices = self.choices.changed(baseline=system_meant(self.choices.baseline, self.whole_runs))
-        if self.choices.history is not None:
-            self.history  # noqa: B018  a file that cannot be read is an error before the work
         if np.isnan(self.scores.values).all():
             reason = Reason(int(np.bincount(self.scores.reasons.ravel()).argmax()))
             raise CheckFailed(
@@ -298,13 +294,6 @@ class Material(ScoredMaterial):
     def query_texts(self) -> dict[str, str]:
         """Texts of the queries by id."""
         return self.texts.of_queries(self.scores.queries)
-
-    @cached_property
-    def history(self) -> History:
-        """Earlier evaluations of the runs."""
-        from calipers.changes.history import read_history
-
-        return read_history(self.choices.history)
 
     @cached_property
     def bounds(self) -> Bounds:

@@ -94,7 +94,6 @@ def write_report(
     document_texts: str | Path | Mapping[str, str] | None = None,
     query_groups: QueryGroups | None = None,
     prior: Prior | None = None,
-    history: str | Path | None = None,
     judges: JudgesLike | None = None,
     test: TestName = "t",
     correction: Correction | None = "holm",
@@ -115,7 +114,6 @@ def write_report(
     query_texts, document_texts: texts to show with ids: files that `cal.read_texts` reads, or {id: text}.
     query_groups: {query: group}, or a file of queries and groups. A section compares the systems in each group.
     prior: chances of the grades of unjudged documents, as for `Experiment.ranges`. Adds expected scores.
-    history: a file that `calipers evaluate --history` wrote. A section shows the means over time.
     judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them.
     test, correction, alpha, samples, seed: as for `compare`. population: as for `bounds`.
     command: a command to show on the page, for readers who want to repeat the report.
@@ -132,7 +130,7 @@ def write_report(
     choices = ReportOptions(
         title=title, test=test, correction=correction or "none", alpha=alpha, samples=samples, seed=seed,
         population=population, top=top, baseline=baseline, sections=tuple(sections),
-        query_groups=query_groups, prior=prior, history=history,
+        query_groups=query_groups, prior=prior,
     )  # fmt: skip
     content, notes = report_page(
         experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,

@@ -10,7 +10,6 @@ from calipers.report.sections import bounds as between
 from calipers.report.sections import (
     changes,
     groups,
-    history,
     judges,
     measures,
     method,
@@ -54,7 +53,6 @@ SECTIONS: dict[str, SectionKind] = {
         lambda material: _systems(material) > 2 and _several_queries(material),
     ),
     "groups": SectionKind("Query groups", groups.section, lambda material: material.choices.query_groups is not None),
-    "history": SectionKind("History", history.section, lambda material: material.choices.history is not None),
     "judges": SectionKind("Other judges", judges.section, lambda material: material.judges is not None),
     "unjudged": SectionKind("Unjudged documents", unjudged.section),
     "plan": SectionKind(
