@@ -13,7 +13,7 @@ import numpy as np
 
 import calipers as cal
 from calipers import Table, plot
-from calipers.unjudged import leave_out_uniques, simulate_judging
+from calipers.unjudged import leave_out_uniques
 from research.figures.pages import DOCS, RESEARCH, replace
 
 IMAGES = DOCS / "images"
@@ -58,27 +58,6 @@ def of_pairs(found: cal.unjudged.Ranges) -> str:
     return f"{Table(columns, tuple(lines)).to_markdown()}\n{shown}"
 
 
-def of_judging(qrels: Path, runs: Path) -> str:
-    found = simulate_judging(cal.Experiment(qrels, runs, MEASURE))
-    plot.save(plot.judging_curves(found), str(IMAGES / "ranges-judging.png"))
-    ways = list(dict.fromkeys(row[0] for row in found.rows))
-    by_count: dict[int, dict[str, tuple[float, float]]] = {}
-    for way, judged, decided, tau in found.rows:
-        by_count.setdefault(judged, {})[way] = (decided, tau)
-    columns = ("judgments", *(f"decided, {way}" for way in ways), *(f"tau, {way}" for way in ways))
-    rows = tuple(
-        (count, *(f"{of[way][0]:.3f}" for way in ways), *(f"{of[way][1]:.3f}" for way in ways))
-        for count, of in by_count.items()
-        if count
-    )
-    needed = found.needed(0.9)
-    reached = ", ".join(f"{way} {count:,}" if count is not None else f"{way} never" for way, count in needed.items())
-    return (
-        f"{Table(columns, rows).to_markdown()}\n"
-        f"Judgments, of {found.documents:,}, after which tau stays at 0.9 or above, at the table's steps: {reached}.\n"
-    )
-
-
 def of_uniques(folder: Path) -> str:
     with (folder / "runs.csv").open(newline="") as lines:
         groups = {row["run"]: row["group"] for row in csv.DictReader(lines)}
@@ -97,12 +76,10 @@ def of_uniques(folder: Path) -> str:
 
 def main(data: Path) -> None:
     covid = data / "trec/covid-round1"
-    qrels, runs = covid / "qrels-rnd1.txt", covid / "runs"
-    found = cal.Experiment(qrels, runs, [MEASURE, "AP", "RR", "P@10"]).ranges()
+    found = cal.Experiment(covid / "qrels-rnd1.txt", covid / "runs", [MEASURE, "AP", "RR", "P@10"]).ranges()
     replace(RESEARCH / "ranges.md", "covid-ranges", of_ranges(found))
     replace(RESEARCH / "ranges.md", "covid-pairs", of_pairs(found))
     replace(RESEARCH / "ranges.md", "trec8-uniques", of_uniques(data / "trec/trec8-adhoc"))
-    replace(RESEARCH / "ranges.md", "covid-judging", of_judging(qrels, runs))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from calipers.report.page import Report
     from calipers.results.scores import Scores
     from calipers.stats.comparison import Comparison
-    from calipers.unjudged.grade_priors import Prior
     from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
     from calipers.unjudged.score_ranges import Ranges
 
@@ -236,9 +235,6 @@ class Experiment(Evaluation):
         *,
         unseen: int = 0,
         max_grade: float | None = None,
-        prior: Prior | None = None,
-        draws: int = 100,
-        seed: int = SEED,
     ) -> Ranges:
         """Return what the missing judgments could change. See `calipers.unjudged.ranges`.
 
@@ -249,7 +245,7 @@ class Experiment(Evaluation):
         """
         from calipers.unjudged.score_ranges import ranges
 
-        return ranges(self, unseen=unseen, max_grade=max_grade, prior=prior, draws=draws, seed=seed)
+        return ranges(self, unseen=unseen, max_grade=max_grade)
 
     def pool(
         self,
@@ -379,7 +375,6 @@ class Experiment(Evaluation):
         query_texts: str | Path | Mapping[str, str] | None = None,
         document_texts: str | Path | Mapping[str, str] | None = None,
         query_groups: QueryGroups | None = None,
-        prior: Prior | None = None,
         judges: Any = None,
         test: TestName = "t",
         correction: Correction | None = "holm",
@@ -396,7 +391,7 @@ class Experiment(Evaluation):
 
         return write_report(
             self, output, title=title, baseline=baseline, sections=sections, top=top, query_texts=query_texts,
-            document_texts=document_texts, query_groups=query_groups, prior=prior,
+            document_texts=document_texts, query_groups=query_groups,
             judges=judges, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed,
             population=population, command=command,
             progress=progress, warn=warn,

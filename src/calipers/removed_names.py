@@ -9,6 +9,9 @@ from typing import Literal
 
 Kind = Literal["command", "option", "measure", "name"]
 
+_NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are missing at random"
+_NO_SIMULATION = "score a part of the judgments in a loop of your own"
+
 # What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
@@ -23,6 +26,13 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "metaeval --other-judgments": "use `meta.across(other)` in Python",
         "metaeval --other-system": "use `meta.across(other)` in Python",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
+        "ranges --prior": _NO_EXPECTATION,
+        "ranges --draws": "only --prior used it",
+        "ranges --seed": "only --prior used it",
+        "report --prior": _NO_EXPECTATION,
+        "pool --simulate": _NO_SIMULATION,
+        "pool --steps": "only --simulate used it",
+        "pool --plot": "it drew the curves of --simulate",
     },
     "measure": {},
     "name": {
@@ -30,6 +40,9 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             ("append_history", "read_history", "History", "HistoryEntry", "HistoryPoint"),
             "write scores.per_query().to_json() to a file, and read it with cal.read_scores",
         ),
+        "simulate_judging": _NO_SIMULATION,
+        "JudgingSimulation": _NO_SIMULATION,
+        "judging_curves": "draw a table of your own",
     },
 }
 

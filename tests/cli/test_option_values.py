@@ -16,7 +16,6 @@ from calipers.cli import options
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.stats.bounded_intervals import mean_intervals
-from calipers.unjudged import simulate_judging
 from example_files import all_commands
 
 OPTIONS = [
@@ -132,7 +131,6 @@ def evaluated(**given: Any) -> cal.Scores:
                 lambda: evaluated(depth=10**30),
                 lambda: cal.fuse({"a": RUN, "b": RUN}, depth=10**30),
                 lambda: cal.Experiment(JUDGED, RUN, "AP").ranges(unseen=10**30),
-                lambda: simulate_judging(cal.Experiment(JUDGED, {"a": RUN, "b": RUN}, "AP"), steps=10**30),
             )
         ),
         (lambda: evaluated(precision="half"), "precision"),

@@ -49,7 +49,6 @@ SAMPLED = [  # what draws anything, so that draws must not depend on the order e
     "judges H J --systems A --systems B -m 'AP' --show corrected",
     "judges Q J --systems A --systems B -m 'AP' --show knowledge --draws 20",
     "information joint Q A B --draws 5 -q",
-    "pool R --simulate Q -m 'nDCG@5'",
 ]
 OF_FILES = [  # of scores and texts
     "compare scores.csv --test tukey --samples 50",

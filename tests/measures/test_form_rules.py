@@ -24,7 +24,6 @@ from calipers.measures.forms import Complement, Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
 from calipers.measures.forms.search_by_intent import gain_alone, search_term
 from calipers.measures.registry import declared
-from calipers.unjudged.expected_scores import expected_score
 from calipers.unjudged.extreme_grades import extreme_grades, grade_increments, growth_of
 
 Rules = Callable[..., Any]
@@ -98,11 +97,6 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         "no closed form is known for sampled items": {
             *FORMS - SUMS - {"JudgedPairs", "Peak"}, *COUNTS, *WRAPPERS - {"Share"},
         },
-    },
-    expected_score: {
-        OTHER_JUDGMENTS: OTHERS,
-        UNKNOWN_FUNCTION: FUNCTIONS,
-        "sampled: no closed form is known": {*FORMS - SUMS - {"Peak"}, *COUNTS, *WRAPPERS - {"Share"}},
     },
     extreme_grades: {
         OTHER_JUDGMENTS: OTHERS,

@@ -390,16 +390,6 @@ def test_groups_of_queries(tmp_path: Path) -> None:
     assert 'id="groups"' not in (tmp_path / "r.html").read_text()
 
 
-def test_a_prior_adds_expected_scores(simulated: Any, tmp_path: Path) -> None:
-    write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10", sections=["unjudged"], prior="pool")
-    text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    found = cal.Experiment(simulated.qrels, simulated.runs, "nDCG@10", warn=False).ranges(prior="pool").mean()
-    for expected in found["expected"]:
-        assert f'data-value="{expected!r}"' in text
-    write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10", sections=["unjudged"])
-    assert 'data-grid="expected"' not in (tmp_path / "r.html").read_text()
-
-
 # -- bad input -----------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import calipers as cal
 from calipers.results.result import Result
-from calipers.unjudged import leave_out_uniques, simulate_judging
+from calipers.unjudged import leave_out_uniques
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}, "q3": {"c": 1, "a": 0}}
 RUNS = {
@@ -66,7 +66,7 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
         "new", baseline="old", max_drop=0.1, max_query_drop=0.5, min=0.3, warn=False
     ),
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
-    "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(prior="pool"),
+    "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(),
     "Exposure": lambda: cal.exposure(cal.Experiment(QRELS, RUNS, warn=False)),
     "SampledScores": lambda: cal.sampled(
         cal.Experiment(QRELS, RUNS, "RR", warn=False), negatives=2, items=9, missing="last"
@@ -78,7 +78,6 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     ),
     "JudgeStudy": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).judges({"copy": QRELS}),
     "JudgingPool": lambda: cal.Experiment(QRELS, RUNS, "nDCG@10", warn=False).pool(),
-    "JudgingSimulation": lambda: simulate_judging(cal.Experiment(QRELS, RUNS, "nDCG@10"), steps=2),
     "Uniques": lambda: leave_out_uniques(cal.Experiment(QRELS, RUNS, "AP", warn=False)),
 }
 

@@ -1,4 +1,4 @@
-"""What to judge: pools, next-best judging, its simulation, and leave-out-uniques."""
+"""What to judge: pools, next-best judging, and leave-out-uniques."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import calipers as cal
 from calipers.cli import commands
 from calipers.cli.commands import root
 from calipers.collection.simulate import Simulation, simulate
-from calipers.unjudged import leave_out_uniques, simulate_judging
+from calipers.unjudged import leave_out_uniques
 
 QRELS = {"q": {"a": 2, "b": 0}, "p": {"c": 1}}
 RUNS = {
@@ -132,65 +132,6 @@ def test_measures_without_a_weight_per_rank_are_left_out_of_what_to_judge_next()
         cal.Experiment(QRELS, RUNS, "AP").pool()
 
 
-# -- simulated judging --------------------------------------------------------------------------------------
-
-
-def test_simulated_judging_ends_with_the_full_order(made: Simulation) -> None:
-    simulated = simulate_judging(cal.Experiment(made.qrels, made.runs, "nDCG@10"), steps=4)
-    scores = cal.evaluate(made.qrels, made.runs, "nDCG@10")["nDCG@10"].mean(axis=1)
-    apart = [abs(a - b) > 1e-12 for a, b in combinations(scores, 2)]
-    for way in ("next", "depth", "mtf"):
-        mine = [row for row in simulated.rows if row[0] == way]
-        assert mine[0][1:3] == (0, 0.0)
-        assert mine[-1][1:] == (simulated.documents, pytest.approx(np.mean(apart)), pytest.approx(1.0))
-        decided = [row[2] for row in mine]
-        assert decided == sorted(decided)  # more judgments never open a pair again
-    assert simulated.needed(0.0)["next"] == 4 or simulated.needed(0.0)["next"] is not None
-
-
-@pytest.mark.parametrize("name", ["RR", "AP", "bpref"])
-def test_a_simulation_of_another_measure_is_refused(made: Simulation, name: str, tmp_path: Path) -> None:
-    with pytest.raises(cal.CalipersError, match="known for nDCG and linear measures"):
-        simulate_judging(cal.Experiment(made.qrels, made.runs, name), steps=2)
-    qrels, runs = made.write(tmp_path)
-    done = CliRunner().invoke(root, ["pool", *map(str, runs), "--simulate", str(qrels), "-m", name])
-    assert isinstance(done.exception, cal.CalipersError)  # which the program prints in one line
-
-
-def test_a_simulation_uses_the_grades_that_occur(made: Simulation) -> None:
-    """Grades of any size give what the same grades give in ones, in as many levels."""
-    few = simulate_judging(cal.Experiment(made.qrels, made.runs, "nDCG@10"), steps=3)
-    large = {query: {d: 100_000 * g for d, g in graded.items()} for query, graded in made.qrels.items()}
-    many = simulate_judging(cal.Experiment(large, made.runs, "nDCG@10"), steps=3)
-    assert [row[:2] for row in many.rows] == [row[:2] for row in few.rows]
-    assert [row[2:] for row in many.rows] == [pytest.approx(row[2:], nan_ok=True) for row in few.rows]
-
-
-def test_judgments_in_between_are_those_of_ranges(made: Simulation) -> None:
-    """With the documents of the first ranks judged, the decided pairs are those that `ranges` finds."""
-    budget = 40
-    simulated = simulate_judging(
-        cal.Experiment(made.qrels, made.runs, "nDCG@10"), ways=["depth"], steps=2, budget=budget
-    )
-    row = simulated.rows[-1]
-    best: dict[tuple[str, str], int] = {}
-    for run in made.runs.values():
-        for query, scored in run.items():
-            for rank, document in enumerate(sorted(scored, key=lambda d: (-scored[d], d)), 1):
-                if document in made.qrels[query]:
-                    best[query, document] = min(best.get((query, document), rank), rank)
-    order = [(q, d) for q in made.qrels for d in made.qrels[q] if (q, d) in best]
-    shown = set(sorted(order, key=best.__getitem__)[:budget])
-    # Never retrieved documents stay judged, as in the simulation; every query keeps at least one judgment.
-    kept = {
-        q: {d: g for d, g in graded.items() if (q, d) in shown or (q, d) not in best} | {"filler": 0}
-        for q, graded in made.qrels.items()
-    }
-    top = max(g for graded in made.qrels.values() for g in graded.values())
-    pairs = cal.Experiment(kept, made.runs, "nDCG@10").ranges(max_grade=top).pair_ranges()
-    assert row[2] == pytest.approx(pairs.decided.mean())
-
-
 # -- leave-out-uniques ----------------------------------------------------------------------------------------
 
 
@@ -238,7 +179,6 @@ def test_the_command(tmp_path: Path) -> None:
         == "query,document,value,systems"
     )
     assert lines("--depth", "1", "--format", "qrels")[0].split(" ")[1::2] == ["0", ""]
-    assert lines("--simulate", qrels, "--steps", "2", "--format", "csv")[0] == "method,judged,decided,tau"
     assert len(lines("--leave-out", groups, "--judged", qrels, "-m", "AP", "--format", "csv")) == 4
     assert lines("--depth", "1", "--shares", "--format", "csv")[0] == "system,measure,share"
 

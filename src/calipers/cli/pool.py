@@ -21,13 +21,11 @@ from calipers.cli.options import (
     columns_option,
     combine_option,
     document_texts_option,
-    draw,
     drop_own_ids_option,
     jobs_option,
     max_unpacked_option,
     measures_option,
     note,
-    plot_option,
     progress,
     query_ids_option,
     query_texts_option,
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from calipers.experiment import Experiment
     from calipers.results.tables import Table
     from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
-    from calipers.unjudged.judging_simulation import JudgingSimulation
 
 
 @dataclass(frozen=True)
@@ -72,8 +69,6 @@ class PoolAlternatives:
     """Other results to show instead of the pool."""
 
     shares: bool
-    simulate: str | None
-    steps: int
     leave_out: str | None
 
 
@@ -97,14 +92,9 @@ class PoolAlternatives:
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="For the method next: the largest grade that a document may get.")  # fmt: skip
 @click.option("--shares", is_flag=True, help="Show the share of each system's score that the pool covers instead.")
-@click.option("--simulate", metavar="JUDGMENTS", type=FILE,
-              help="Hide these judgments, and show how fast each method finds the order of systems.")  # fmt: skip
-@click.option("--steps", type=WholeNumber(2), default=20, show_default=True,
-              help="For --simulate: number of points at which the order is computed.")  # fmt: skip
 @click.option("--leave-out", metavar="CSV", type=FILE,
               help="Show what each run and group loses if the documents that only it found are unjudged, instead. The "
                    "first two columns of the CSV file are systems and groups. Needs --judged.")  # fmt: skip
-@plot_option("the curves of --simulate")
 @systems_as_option("SYSTEM", TABLES_OR_RUN)
 @columns_option
 @columns_apart
@@ -125,7 +115,6 @@ def command(
     runs: Runs,
     pooling: Pooling,
     instead: PoolAlternatives,
-    plot: str | None,
     query_texts: str | None,
     document_texts: str | None,
     output: Output,
@@ -137,24 +126,14 @@ def command(
     calipers pool runs/* --budget 100 --method rbp --format qrels
     calipers pool runs/* --judged qrels.txt --budget 200 -m "nDCG@10"
     calipers pool runs/* --judged qrels.txt --depth 10 --query-texts queries.tsv -o to-rate.csv
-    calipers pool runs/* --simulate qrels.txt -m "nDCG@10" --steps 5
     calipers pool runs/* --judged qrels.txt --leave-out groups.csv -m "AP nDCG@10"
     """
-    if output.format == "ratings" and (instead.simulate or instead.leave_out or instead.shares):
+    if output.format == "ratings" and (instead.leave_out or instead.shares):
         output = replace(output, format="csv")  # these are no pools, and have no ratings
     for_judging = output.format in ("qrels", "jsonl", "ratings")
-    if instead.simulate is not None and instead.leave_out is not None:
-        raise CalipersError("choose either --simulate or --leave-out")
-    if plot is not None and instead.simulate is None:
-        raise CalipersError("--plot draws the curves of --simulate")
-    if (instead.simulate is not None or instead.leave_out is not None) and for_judging:
-        raise CalipersError(f"--format {output.format} is for pools")
-    if instead.simulate is not None:
-        simulated = _simulated(runs, instead.simulate, instead.steps, pooling)
-        output.write(simulated.table())
-        draw(plot, lambda charts: charts.judging_curves(simulated))
-        return
     if instead.leave_out is not None:
+        if for_judging:
+            raise CalipersError(f"--format {output.format} is for pools")
         output.write(_without_uniques(runs, instead.leave_out, pooling))
         return
     found = _pool(runs, pooling)
@@ -216,21 +195,6 @@ def _say(found: JudgingPool) -> None:
         mean = sum(share for share, _ in covered) / len(covered)
         least, system = min(covered)
         note(f"judged or in the pool is {mean:.1%} of the weight of {measure} (least {least:.1%}, {system})")
-
-
-def _simulated(runs: Runs, judgments: str, steps: int, pooling: Pooling) -> JudgingSimulation:
-    from calipers.unjudged.judging_simulation import WAYS, simulate_judging
-
-    named = list(runs.wanted("nDCG@10"))
-    if len(named) > 1:
-        raise CalipersError(f"--simulate is of one measure, not of {', '.join(named)}")
-    with progress(len(WAYS) * (steps + 1), "steps") as advance:
-        given = _experiment(runs, judgments, named, jobs=pooling.jobs, progress=advance)
-        found = simulate_judging(given, steps=steps, budget=pooling.budget)
-    for way, needed in found.needed().items():
-        said = f"after {needed:,} of {found.documents:,} judgments" if needed is not None else "is not reached"
-        note(f"{way}: tau of 0.9 with the order under all judgments {said}")
-    return found
 
 
 def _without_uniques(runs: Runs, groups: str, pooling: Pooling) -> Table:

@@ -25,7 +25,6 @@ from calipers.cli.options import (
     plot_option,
     progress,
     relevant_option,
-    seed_option,
     strict_option,
     warn,
 )
@@ -52,9 +51,6 @@ class Gradings:
 
     unseen: int
     max_grade: float | None
-    prior: str | None
-    draws: int
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -94,12 +90,6 @@ class SignificanceTest:
               help="Number of documents per query that nobody retrieved, and that may be relevant, too.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
-@click.option("--prior", metavar="run|pool|GRADE=P,...",
-              help="Also show the expected score if unjudged documents get random grades: with the shares of the run's "
-                   "judged documents at similar ranks, of the query's pool, or with these probabilities.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(2, 100_000), default=100, show_default=True,
-              help="With --prior: number of random gradings.")  # fmt: skip
-@seed_option
 @click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),
               help="Show grades of one system's unjudged documents that give the low or high end of its range, for "
                    "one measure.")  # fmt: skip
@@ -141,7 +131,6 @@ def command(
     calipers ranges qrels.txt runs/* -m "nDCG@10 AP RBP(p=0.8) RR P@10"
     calipers ranges qrels.txt runs/* -m "nDCG@10" --pairs
     calipers ranges qrels.txt runs/* -m "nDCG@10" --unseen 5 --plot ranges.html
-    calipers ranges qrels.txt runs/* -m "nDCG@10" --prior pool
     calipers ranges qrels.txt run.txt -m "nDCG@10" --certificate high
     """
     with progress(len(inputs.runs()), "runs") as advance:
@@ -194,7 +183,7 @@ def _certificate(found: Ranges, end: str) -> Table:
 def _say(found: Ranges, strict: bool) -> None:
     """Print notes on the ranges, and on what was left out."""
     warn(found.reading_notes, strict)
-    for text in (*found.remarks, *found.inexact_ends):
+    for text in found.inexact_ends:
         note(text)
     note(found.summary)
     for name, how in found.exactness.items():

@@ -61,8 +61,6 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @query_texts_option
 @document_texts_option
 @query_groups_option
-@click.option("--prior", metavar="run|pool|GRADE=P,...",
-              help="Add expected scores for unjudged documents with random grades, as in calipers ranges.")  # fmt: skip
 @click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,
               help="Other judgments of the same queries to compare with: a file, a folder or a quoted pattern. May be "
                    "repeated.")  # fmt: skip

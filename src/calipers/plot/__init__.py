@@ -8,7 +8,7 @@ from calipers.plot.drawing import save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
 from calipers.plot.measures import significance_curves, system_scores, user_models
-from calipers.plot.missing_judgments import decided_order, difference_ranges, judging_curves, score_ranges
+from calipers.plot.missing_judgments import decided_order, difference_ranges, score_ranges
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
 from calipers.plot.sampled_items import sampled_order
@@ -28,7 +28,6 @@ __all__ = [
     "expected_histogram",
     "gains_and_losses",
     "heat_map",
-    "judging_curves",
     "means",
     "power_curves",
     "query_map",

@@ -1,4 +1,4 @@
-"""Charts of unjudged documents: ranges of scores, decided pairs, and the progress of judging."""
+"""Charts of unjudged documents: ranges of scores, and decided pairs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from calipers.plot.drawing import (
     matrix_axis,
     name_axis,
     numbers,
-    palette,
     rows_of,
 )
 from calipers.plot.systems import by_field, height_of, side_of, systems_axis
 
 if TYPE_CHECKING:
     from calipers.lists import Floats, Ints
-    from calipers.unjudged.judging_simulation import JudgingSimulation
     from calipers.unjudged.pair_ranges import PairRanges
     from calipers.unjudged.score_ranges import Ranges
 
@@ -187,28 +185,3 @@ def _matrix(pairs: PairRanges, mean: Floats) -> Any:
         )
         .properties(width=side, height=side)
     )
-
-
-@chart
-def judging_curves(found: JudgingSimulation) -> Any:
-    """Draw the share of decided pairs and tau with the final order, by the number of judgments."""
-    alt = altair()
-    words = {"next": "next best", "depth": "depth pooling", "mtf": "move to front"}
-    rows = [
-        {"method": words[method], "judged": judged, "of": of, "value": value}
-        for method, judged, decided, tau in found.rows
-        for of, value in (("pairs decided", decided), ("tau with the final order", tau))
-        if value == value
-    ]
-    methods = [words[method] for method in dict.fromkeys(row[0] for row in found.rows)]
-    charts = []
-    for of in ("pairs decided", "tau with the final order"):
-        here = [row for row in rows if row["of"] == of]
-        base = alt.Chart(rows_of(here), title=f"{of}, {found.measure}").encode(
-            x=alt.X("judged:Q", title="judgments"),
-            y=alt.Y("value:Q", title=of, scale=alt.Scale(zero=of == "pairs decided")),
-            color=alt.Color("method:N", scale=palette(methods), title=None),
-            tooltip=[alt.Tooltip("method:N"), alt.Tooltip("judged:Q"), *numbers("value")],
-        )
-        charts.append((base.mark_line() + base.mark_circle(size=25)).properties(width=360, height=260))
-    return alt.hconcat(*charts)

@@ -64,7 +64,6 @@ class ReportOptions(Record):
     baseline: str | None = None  # the system that all others are compared with; of two systems, the old one
     sections: tuple[str, ...] = ()  # names of the wanted sections; empty for all that apply
     query_groups: Any = None  # {query: group}, or a file of queries and groups
-    prior: Any = None  # chances of the grades of unjudged documents, as for `ranges`
 
 
 @dataclass(frozen=True)
@@ -365,14 +364,6 @@ class Material(ScoredMaterial):
         with suppress(CalipersError):  # verdict and section need the pairs of the first measure; they are kept
             found.pair_ranges()
         return found
-
-    @cached_property
-    def expected_ranges(self) -> Ranges | None:
-        """Ranges of the first measure with expected scores of unjudged documents, or None without a prior."""
-        if self.choices.prior is None or self.plain.measures[0] not in self.ranges.measures:
-            return None
-        first = self.plain_experiment.with_(measures=self.plain.measures[0], progress=None, warn=False)
-        return first.ranges(prior=self.choices.prior, seed=self.choices.seed)
 
     @cached_property
     def ranged(self) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ from calipers.results.scores import Scores
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment
-    from calipers.unjudged.grade_priors import Prior
 
 JudgesLike = Any  # judgments, several of them, or {name: judgments}
 LIMIT = 20_000_000  # bytes above which a page is thinned
@@ -93,7 +92,6 @@ def write_report(
     query_texts: str | Path | Mapping[str, str] | None = None,
     document_texts: str | Path | Mapping[str, str] | None = None,
     query_groups: QueryGroups | None = None,
-    prior: Prior | None = None,
     judges: JudgesLike | None = None,
     test: TestName = "t",
     correction: Correction | None = "holm",
@@ -113,7 +111,6 @@ def write_report(
     top: number of documents of each ranking that the page shows.
     query_texts, document_texts: texts to show with ids: files that `cal.read_texts` reads, or {id: text}.
     query_groups: {query: group}, or a file of queries and groups. A section compares the systems in each group.
-    prior: chances of the grades of unjudged documents, as for `Experiment.ranges`. Adds expected scores.
     judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them.
     test, correction, alpha, samples, seed: as for `compare`. population: as for `bounds`.
     command: a command to show on the page, for readers who want to repeat the report.
@@ -130,7 +127,7 @@ def write_report(
     choices = ReportOptions(
         title=title, test=test, correction=correction or "none", alpha=alpha, samples=samples, seed=seed,
         population=population, top=top, baseline=baseline, sections=tuple(sections),
-        query_groups=query_groups, prior=prior,
+        query_groups=query_groups,
     )  # fmt: skip
     content, notes = report_page(
         experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,

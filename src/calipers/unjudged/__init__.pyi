@@ -1,8 +1,6 @@
 from calipers.unjudged.judging_pools import JudgingPool as JudgingPool
 from calipers.unjudged.judging_pools import pool as pool
 from calipers.unjudged.judging_pools import pool_of as pool_of
-from calipers.unjudged.judging_simulation import JudgingSimulation as JudgingSimulation
-from calipers.unjudged.judging_simulation import simulate_judging as simulate_judging
 from calipers.unjudged.score_ranges import Ranges as Ranges
 from calipers.unjudged.score_ranges import ranges as ranges
 from calipers.unjudged.uniques import Uniques as Uniques

@@ -15,13 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import numerator_and_denominator
-from calipers.measures.registry import Measure
 from calipers.results.tables import Table
 from calipers.unjudged.extreme_grades import extreme_grades, growth_of
 from calipers.unjudged.gradings import CELLS
@@ -70,21 +68,15 @@ def next_pool(
     )
 
 
-def weighted_sum_of(name: str, measure: Measure) -> Linear:
-    """Return the weighted sum that a measure is, or is a share of. Refuse other measures."""
-    linear = weighted_sum(measure.form)
-    if linear is None:
-        raise CalipersError(
-            f"{name}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
-            "of its own. Here the value of a document depends on the grades of others. "
-            "Use nDCG, P, Recall, DCG or RBP. The methods depth, rbp and interleaved work without a measure"
-        )
+def _weighted_sum(found: OpenScores) -> Linear:
+    linear = weighted_sum(found.measure.form)
+    assert linear is not None
     return linear
 
 
 def unit_weights(found: OpenScores) -> Floats:
     """Return, for each unjudged document in each list, how far its grade can move the score."""
-    of, divisor = weighted_sum_of(found.name, found.measure), numerator_and_denominator(found.measure.form)[1]
+    of, divisor = _weighted_sum(found), numerator_and_denominator(found.measure.form)[1]
     block = found.lists.unknown(found.grades)
     extreme_grades(of, block, True)  # refuses what has no range
     worth = np.asarray(of.value(found.grades))
@@ -136,7 +128,7 @@ def values_of(
 
 def _shares(found: OpenScores, rows: Ints, taken: NDArray[np.bool_]) -> list[tuple[str, str, float]]:
     """Return, for each system, the weight of its documents that are judged or taken, as a share of all of them."""
-    of = weighted_sum_of(found.name, found.measure)
+    of = _weighted_sum(found)
     block = found.lists.unknown(found.grades)
     systems, queries = found.lists.shape
     weight = block.weights(of.weight)

@@ -54,11 +54,6 @@ class OpenScores:
     def _block(self) -> Unknown:
         return self.lists.unknown(self.grades, self.unseen, top_unknown(self.measure.form))
 
-    @property
-    def empty(self) -> float:
-        """Score of a query that leaves the measure undefined for every ranking. Such a query is never skipped here."""
-        return float(self.options.empty_plain)
-
     @cached_property
     def score(self) -> Floats:
         """[system, query]: the score of `evaluate`, in which unjudged documents stay unjudged."""

@@ -7,13 +7,13 @@ retrieved. Queries are independent of each other, so the range of a mean is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.checks import check_seed, check_whole
+from calipers.checks import check_whole
 from calipers.choices import ComparisonTest, Correction
 from calipers.collection.mismatch import notes_on_matching
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
@@ -29,27 +29,14 @@ from calipers.results.messages import notes_about, notes_on_lacking, seen_in
 from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table, as_number
-from calipers.stats.significance import SEED
-from calipers.unjudged.grade_priors import GradeChances, Prior, check_prior, grade_chances
 from calipers.unjudged.open_lists import OpenLists, possible_grades, read_open_lists
 from calipers.unjudged.open_scores import OpenScores, bound_to, range_of
 
 if TYPE_CHECKING:
-    from calipers.unjudged.expected_scores import ExpectedScores
     from calipers.unjudged.pair_ranges import PairRanges
 
 ENDS = ("low", "high")
 TIES = ("average", "docid", "docid-ascending", "input")  # whose order inside ties does not depend on the grades
-
-
-@dataclass(frozen=True, eq=False)
-class RandomGrading:
-    """The prior of the grades of unjudged documents, and how gradings are drawn."""
-
-    prior: Prior
-    chances: GradeChances
-    draws: int
-    seed: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +68,6 @@ class Ranges(Result):
     unseen: int
     open_scores: dict[str, OpenScores]
     options: ScoringOptions
-    random_grades: RandomGrading | None = None
     reading_notes: tuple[str, ...] = ()  # what to know of the runs, in the words of `evaluate`
 
     @cached_property
@@ -133,94 +119,23 @@ class Ranges(Result):
         """Return means over queries: one row per system and measure, with system, measure, low, score, high.
 
         Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one, as in `evaluate`.
-        With a prior: also expected and expected_sd, over random grades of unjudged documents, and expected_low and
-        expected_high, between which 95% of the draws lie.
         """
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                system,
-                name,
-                *(float(average(ends[s])) for ends in self._ends(name)),
-                *self._expectation(name, s, average),
-            )
+            (system, name, *(float(average(ends[s])) for ends in self._ends(name)))
             for s, system in enumerate(self.systems)
             for name, average in zip(self.measures, self._averages, strict=True)
         )
-        more = () if self.random_grades is None else ("expected", "expected_sd", "expected_low", "expected_high")
-        return Table(("system", "measure", "low", "score", "high", *more), rows, self.metadata)
-
-    def _expectation(self, name: str, system: int, average: Callable[[Floats], Any]) -> tuple[float, ...]:
-        """Return what the mean of a system is under random grades; nothing without a prior."""
-        if self.random_grades is None:
-            return ()
-        found = self.expected[name]
-        ends = (float(end[system]) for end in found.interval())
-        return float(average(found.expected[system])), float(found.sd[system]), *ends
+        return Table(("system", "measure", "low", "score", "high"), rows, self.metadata)
 
     def per_query(self) -> Table:
-        """Return one row per system, query and measure: system, query, measure, low, score, high.
-
-        With a prior also expected and expected_sd.
-        """
-        more = () if self.random_grades is None else ("expected", "expected_sd")
+        """Return one row per system, query and measure: system, query, measure, low, score, high."""
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (system, query, name, *(float(ends[s, q]) for ends in (*self._ends(name), *self._random_ends(name))))
+            (system, query, name, *(float(ends[s, q]) for ends in self._ends(name)))
             for s, system in enumerate(self.systems)
             for q, query in enumerate(self.queries)
             for name in self.measures
         )
-        return Table(("system", "query", "measure", "low", "score", "high", *more), rows, self.metadata)
-
-    def _random_ends(self, name: str) -> tuple[Floats, ...]:
-        if self.random_grades is None:
-            return ()
-        return self.expected[name].expected, self.expected[name].spread
-
-    @cached_property
-    def expected(self) -> dict[str, ExpectedScores]:
-        """The expected scores under the prior, by measure."""
-        from calipers.unjudged.expected_scores import expected_scores
-
-        given = self._given_prior()
-        found = {}
-        for name, average in zip(self.measures, self._averages, strict=True):
-            opened = self.open_scores[name]
-            if opened.measure.declaration.average == "geometric":
-                raise CalipersError(f"{name}: a geometric mean over queries has no expected score; ask for AP or bpref")
-            found[name] = expected_scores(opened, given.chances, average, given.draws, given.seed)
-        return found
-
-    def _given_prior(self) -> RandomGrading:
-        if self.random_grades is None:
-            raise CalipersError("expected scores need a prior of the grades of unjudged documents, for example 'pool'")
-        return self.random_grades
-
-    def beating_chances(self, measure: str | None = None) -> Floats:
-        """Return the probability that each system has a better mean than each other one, [system, system].
-
-        Grades are drawn for all documents that some system retrieves and nobody judged, as the prior says.
-        """
-        from calipers.unjudged.expected_scores import beating_chances
-
-        given = self._given_prior()
-        place = 0 if measure is None else chosen_measure(measure, self.measures)
-        opened = self.open_scores[self.measures[place]]
-        return beating_chances(opened, given.chances, self._averages[place], given.draws, given.seed)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Sentences on how the expected scores were found; none without a prior."""
-        if self.random_grades is None:
-            return ()
-        given = self.random_grades
-        name = given.prior if isinstance(given.prior, str) else "given"
-        drawn = [
-            f"{of} (standard error up to {each.error:.2g})" for of, each in self.expected.items() if not each.exact
-        ]
-        means = f"; so are the expected scores of {', '.join(drawn)}" if drawn else "; expected scores are exact"
-        return (
-            f"prior {name}: standard deviations and intervals are from {given.draws} draws, seed {given.seed}{means}",
-        )
+        return Table(("system", "query", "measure", "low", "score", "high"), rows, self.metadata)
 
     def _ends(self, measure: str) -> tuple[Floats, Floats, Floats]:
         return self.low[measure], self.score[measure], self.high[measure]
@@ -246,15 +161,9 @@ class Ranges(Result):
 
         difference, low and high are of the mean score of system_a minus that of system_b, and their range varies the
         unjudged documents of both lists. `decided`: the range excludes 0; `open`: it does not. An `outer` range is
-        valid but not tight. With a prior, `probability` is the probability that system_a is better.
+        valid but not tight.
         """
-        pairs = self.pair_ranges(measure)
-        table = pairs.table()
-        if self.random_grades is None:
-            return table
-        chance = self.beating_chances(pairs.measure)[pairs.a, pairs.b].tolist()
-        rows = tuple((*row, probability) for row, probability in zip(table.rows, chance, strict=True))
-        return table.changed(columns=(*table.columns, "probability"), rows=rows)
+        return self.pair_ranges(measure).table()
 
     def pair_ranges(self, measure: str | None = None, progress: Callable[[int], None] | None = None) -> PairRanges:
         """Return the ranges of the differences of all pairs as arrays, pair x query."""
@@ -335,17 +244,11 @@ def ranges(
     *,
     unseen: int = 0,
     max_grade: float | None = None,
-    prior: Prior | None = None,
-    draws: int = 100,
-    seed: int = SEED,
 ) -> Ranges:
     """Return the smallest and the largest score of each system, over all possible grades of unjudged documents.
 
     unseen: the number of documents per query that nobody retrieved, and that may be relevant, too.
     max_grade: the largest grade that an unjudged document may get. The default is the largest grade in the judgments.
-    prior: probabilities of the grades of unjudged documents: {grade: probability}, `pool` (the shares of the grades
-        among the judged documents of the query) or `run` (the shares among the run's judged documents at similar
-        ranks). The tables then have expected scores, too. `draws` and `seed` are for what is simulated.
 
     Of the options of the experiment, `ties` must be `average`, `docid`, `docid-ascending` or `input`, and `empty` must
     be a number: if undefined queries were skipped, the range of a mean would not be the mean of the ranges.
@@ -361,27 +264,19 @@ def ranges(
     >>> found.low["AP"], found.score["AP"], found.high["AP"]
     (array([[0.5]]), array([[0.5]]), array([[1.]]))
     """
-    return _ranges(evaluation, unseen, max_grade, _prior(prior, draws, seed), None)
+    return _ranges(evaluation, unseen, max_grade, None)
 
 
 def ranges_where_known(evaluation: Evaluation) -> tuple[Ranges, dict[str, str]]:
     """Return the ranges of the measures that have ranges, and for each other measure the reason why it has none."""
     refused: dict[str, str] = {}
-    return _ranges(evaluation, 0, None, None, refused), refused
-
-
-def _prior(prior: Prior | None, draws: int, seed: int) -> tuple[Prior, int, int] | None:
-    checked = None if prior is None else check_prior(prior)
-    check_whole("draws", draws, 2)
-    check_seed(seed)
-    return None if checked is None else (checked, draws, seed)
+    return _ranges(evaluation, 0, None, refused), refused
 
 
 def _ranges(
     evaluation: Evaluation,
     unseen: int,
     max_grade: float | None,
-    prior: tuple[Prior, int, int] | None,
     refused: dict[str, str] | None,
 ) -> Ranges:
     """Return the ranges. refused: gets the measures without ranges; if it is None, they are errors."""
@@ -413,9 +308,7 @@ def _ranges(
     )
     found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
     warn_user(found.reading_notes, evaluation.warn)
-    if prior is None:
-        return found
-    return replace(found, random_grades=RandomGrading(prior[0], grade_chances(prior[0], opened, grades), *prior[1:]))
+    return found
 
 
 def _of_lists(

@@ -41,7 +41,6 @@ def section(material: Material, detail: Detail) -> Section:
         sentence,
         values={
             "grid": _grid(material),
-            "expected": _expected(material),
             "pairs": _one_pair(material) if total == 1 else _pairs(material),
             "without_ranges": _together(material.without_ranges),
             "grade": f"{found.grades[-1]:g}",
@@ -50,23 +49,6 @@ def section(material: Material, detail: Detail) -> Section:
         charts={"ranges": by_measure(charts)},
         findings=_findings(material) if total > 1 else {},
     )
-
-
-def _expected(material: Material) -> Grid | None:
-    """Return the expected mean of each system if unjudged documents have random grades, or None without a prior."""
-    found = material.expected_ranges
-    if found is None:
-        return None
-    columns = (
-        Column("system", numeric=False), Column(found.measures[0], title="unjudged documents as not relevant"),
-        Column("expected", title="mean over random grades of unjudged documents"), Column("± sd"),
-        Column("low", title="95% of the drawn gradings lie between low and high"), Column("high"),
-    )  # fmt: skip
-    means = found.mean()
-    parts = ("score", "expected", "expected_sd", "expected_low", "expected_high")
-    cells = {str(row["system"]): [number(row[part]) for part in parts] for row in means}
-    rows = [[name(found.systems[s]), *cells[found.systems[s]]] for s in material.order]
-    return Grid("expected", columns, plain_rows(rows), "systems")
 
 
 def _findings(material: Material) -> dict[str, tuple[str, str]]:
