@@ -433,6 +433,11 @@ def test_plan_on_the_command_line(
     assert code == 0
     assert out.splitlines()[0] == "measure,depth,queries,judgments,power,low,high,frontier"
     assert len(out.splitlines()) == 5
+    (folder / "seeds.csv").write_text(named(repeated()).per_query().to_csv())
+    repeats = ["--repeats", "{system}-seed{repeat}", "--format", "csv"]
+    code, out, _ = called(["plan", "seeds.csv", *repeats], folder, monkeypatch, capfd)
+    assert code == 0
+    assert out.startswith("measure,query,system,repeat,interaction,residual,queries,")
     for wrong, message in (
         (["plan", "scores.csv", "--budget", "50"], "needs judgments and runs"),
         (["plan", "scores.csv", "--pairs", "some"], "pairs 'some'"),

@@ -475,7 +475,7 @@ PAIR = "measure,system_a,system_b,difference,low,high"
         (["--test", "bayes"], f"{PAIR},p_a_better,p_equal,p_b_better,effect,n"),
         (["--test", "sign"], f"{PAIR},p,p_adjusted,effect,n"),
         (["--show", "influence"], "measure,system_a,system_b,query,difference,difference_without,p_adjusted,p_without"),
-        (["--repeats", "*-*", "--show", "variance"], "measure,query,system,repeat,interaction,residual,queries,"),
+        (["--repeats", "{system}-{repeat}"], f"{PAIR},p,p_adjusted,effect,n"),
     ],
 )
 def test_compare_on_the_command_line(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from calipers.stats.comparison import Comparison
     from calipers.stats.reproduced_runs import Reproducibility
 
-SHOWN = ("pairs", "groups", "wins", "matrix", "influence", "variance")
+SHOWN = ("pairs", "groups", "wins", "matrix", "influence")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
@@ -120,8 +120,8 @@ class Reproduced:
     type=click.Choice(SHOWN),
     multiple=True,
     help="pairs, groups (pairs for each of --query-groups), wins (with letters: systems that share one do not differ), "
-    "matrix, influence (pairs that one query decides) or variance (with --repeats); may be repeated [default: pairs, "
-    "groups and wins as a table, no pairs if there are many; pairs and groups in the other formats].",
+    "matrix, or influence (pairs that one query decides); may be repeated [default: pairs, groups and wins as a table, "
+    "no pairs if there are many; pairs and groups in the other formats].",
 )
 @plot_option("who differs from whom")
 @lists
@@ -148,7 +148,7 @@ def command(
     calipers compare matrix.csv -m "AP" --test randomization --format csv
     calipers compare qrels.txt runs/* -m "nDCG@10" --equivalence 0.01
     calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
-    calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*" --show variance
+    calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*"
     calipers compare qrels.txt runs/* -m "nDCG@10" --query-groups queries.csv:intent
     calipers compare qrels.txt --original a.run b.run --reproduced c.run run.txt -m "nDCG@10 AP"
     """  # fmt: skip
@@ -179,11 +179,9 @@ def command(
             alpha=method.alpha, level=method.level,
         )  # fmt: skip
         say_repeats(of)
-        output.write_result(of, compared_tables(of.comparison, of.scores, show, output.format, of))
+        output.write_result(of, compared_tables(of.comparison, of.scores, show, output.format))
         conclude(of.comparison, plot)
         return
-    if "variance" in show:
-        raise CalipersError("--show variance needs --repeats: several runs of a system")
     from calipers.results.ambiguous_names import without_ambiguous_names
     from calipers.stats.comparison import compare
 
@@ -229,7 +227,7 @@ def say_repeats(found: RepeatedRuns) -> None:
 
 
 def compared_tables(
-    compared: Comparison, scores: Scores, show: tuple[str, ...], format: str, repeats: RepeatedRuns | None = None
+    compared: Comparison, scores: Scores, show: tuple[str, ...], format: str
 ) -> dict[str, tuple[str, Table]]:
     """Return the tables to show, by name, each with its title."""
     if not show:
@@ -239,8 +237,6 @@ def compared_tables(
             show = (*(() if many else show), "wins")
             if many:
                 note(f"the {len(compared.a):,} pairs are not shown; --show pairs or another --format shows them")
-            if repeats is not None:
-                show = ("variance", *show)
     tables: dict[str, tuple[str, Table]] = {}
     for what in dict.fromkeys(show):
         if what == "pairs":
@@ -251,9 +247,6 @@ def compared_tables(
             from calipers.stats.leave_one_out import influence
 
             tables["influence"] = (f"pairs that one {scores.unit} decides", influence(scores, compared))
-        elif what == "variance":
-            assert repeats is not None
-            tables["variance"] = ("variance, and what to buy more of", repeats.variance())
         else:
             for measure in compared.measures:
                 table = compared.wins(measure) if what == "wins" else compared.matrix(measure)

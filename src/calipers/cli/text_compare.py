@@ -17,7 +17,7 @@ from calipers.plurals import counted
 @grouped_command("compare")
 @texts_and_measures
 @method_options(seeded=False)
-@click.option("--show", type=click.Choice(SHOWN[:-1]), multiple=True,
+@click.option("--show", type=click.Choice(SHOWN), multiple=True,
               help="pairs, wins (with letters: systems that share one do not differ), matrix, or influence (pairs that "
                    "one document decides); may be repeated [default: pairs and wins as a table, pairs otherwise].",
               )  # fmt: skip
