@@ -200,19 +200,6 @@ def test_readers_take_a_source_and_the_rest_by_keyword(reader: Any) -> None:
     assert names[: len(shared)] == shared
 
 
-def test_reproducibility_has_the_options_of_evaluate() -> None:
-    from calipers.stats import reproducibility
-
-    def options(function: Any) -> dict[str, Any]:
-        named = inspect.signature(function).parameters.items()
-        return {name: option.annotation for name, option in named if option.kind is option.KEYWORD_ONLY}
-
-    expected = options(cal.evaluate)
-    assert options(reproducibility) == {
-        name: expected[name] for name in expected if name not in ("columns", "progress")
-    }
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [

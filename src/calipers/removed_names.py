@@ -25,6 +25,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "metaeval --absolute": "use `exp.metaeval(absolute=True)` in Python",
         "metaeval --other-judgments": "use `meta.across(other)` in Python",
         "metaeval --other-system": "use `meta.across(other)` in Python",
+        "compare --original": "use the package repro_eval",
+        "compare --reproduced": "use the package repro_eval",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
         "ranges --prior": _NO_EXPECTATION,
         "ranges --draws": "only --prior used it",
@@ -36,6 +38,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
     },
     "measure": {},
     "name": {
+        "Reproducibility": "use the package repro_eval",
+        "reproducibility": "use the package repro_eval",
         **dict.fromkeys(
             ("append_history", "read_history", "History", "HistoryEntry", "HistoryPoint"),
             "write scores.per_query().to_json() to a file, and read it with cal.read_scores",

@@ -59,10 +59,6 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "compare qrels good.run poor.run blind.run -m AP --missing skip --unmatched warn": (
         compared, "2 of 3 pairs miss queries under AP"),
     "compare one.csv two.csv": (lambda: cal.compare(cal.read_scores(["one.csv", "two.csv"])), "left out"),
-    "compare qrels --original good.run poor.run --reproduced good.run blind.run -m AP --unmatched warn": (
-        lambda: cal.stats.reproducibility("qrels", ALL[:2], ["good.run", "blind.run"], "AP", unmatched="warn"),
-        "lacks judged queries (1 in all, poor, such as '1')",
-    ),
     "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
     "diff qrels good.run poor.run -m AP": (
         lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").diff("good", "poor"), "ties"),
@@ -137,10 +133,8 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "fuse", "fusion.fusion_bound",
-     "stats.reproducibility", "read_scores", "evaluate", "bounds", "pool",
-     ],
-)  # fmt: skip
+    ["compare", "fuse", "fusion.fusion_bound", "read_scores", "evaluate", "bounds", "pool"],
+)
 def test_one_switch_turns_warnings_off(name: str) -> None:
     assert inspect.signature(attrgetter(name)(cal)).parameters["warn"].default is True
 

@@ -37,7 +37,7 @@ FILES: dict[str, Sequence[str]] = {
     "query_ids": ("run.tsv", "passages.tsv"), "rollup_by": ("passages.tsv",),
 }  # fmt: skip
 OF_JUDGMENTS = ("judgments", "human", "judges", "judge", "judged", "qrels", "source")
-OF_RUNS = ("systems", "new", "old", "leave_out", "original", "reproduced", "runs", "source")
+OF_RUNS = ("systems", "new", "old", "leave_out", "runs", "source")
 # Values that options without choices are meant for, by the name of the option. Others have the words of their help.
 POLICIES = ("0", "1", "0.5", "skip", "error")
 MEANT: dict[str, Sequence[str]] = {

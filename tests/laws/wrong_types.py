@@ -37,7 +37,7 @@ def right_values() -> dict[str, Any]:
         "bounds": cal.bounds(QRELS, "AP RR"), "judges": {"other": QRELS}, "x": scores, "y": scores, "a": ["d1"],
         "b": ["d1"], "grades": [1, 0], "comparison": cal.compare(scores, warn=False), "query": "q1", "budget": 5,
         "preferences": cal.Preferences.from_judgments(cal.Judgments.from_dict(QRELS)), "total": 3, "text": "AP",
-        "values": [[0.5, 0.25]], "original": [RUNS["new"], RUNS["old"]], "reproduced": [RUNS["new"], RUNS["old"]],
+        "values": [[0.5, 0.25]],
         "parts": [scores], "ranks": [1, 2, 3], "table": scores.mean(), "groups": {"new": "a", "old": "b"},
         "repeats": {"new": "n", "old": "n"}, "name": "Mine", "data": [], "path": "none.txt", "source": "none.txt",
         "run_": RUNS["new"], "ids": [[1, 2]], "matrix": None, "labels": [1, 0], "topics": 3,

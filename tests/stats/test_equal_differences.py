@@ -19,7 +19,6 @@ from calipers.results.score_files import as_scores
 from calipers.stats.comparison import TESTS
 from calipers.stats.differences import Differences
 from calipers.stats.leave_one_out import p_without
-from calipers.stats.reproduced_runs import reproducibility_of_scores
 from calipers.stats.significance import STUDENTISED, Settings, smallest_p
 from calipers.stats.significance import TESTS as PAIRWISE
 
@@ -122,13 +121,6 @@ def test_equal_differences_of_repeated_runs() -> None:
     found = repeated_runs(scores, repeats="{system}.{repeat}").comparison
     assert found.outcomes[0].difference[0] == 0.25
     assert np.isnan([found.p[0, 0], found.outcomes[0].low[0], found.outcomes[0].effect[0]]).all()
-
-
-def test_reproductions_of_equal_means_have_no_infinite_ratio() -> None:
-    values = [[0.5, 0.25], [0.25, 0.5], [0.5, 0.5], [0.25, 0.25]]
-    scores = cal.as_scores(values, ["a", "b", "again a", "again b"], measure="AP")
-    found = reproducibility_of_scores(scores, ("a", "b"), ("again a", "again b"))
-    assert np.isnan(found.effect_ratio).all()
 
 
 def test_differences_too_large_for_numbers_are_refused() -> None:

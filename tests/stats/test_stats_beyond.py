@@ -1,11 +1,10 @@
-"""What a comparison says beyond a p value: equality, posteriors, effect sizes, influence, reproductions."""
+"""What a comparison says beyond a p value: equality, posteriors, effect sizes, influence."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import sys
-import warnings
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,7 +18,6 @@ from scipy import stats
 
 import calipers as cal
 from calipers.cli import main
-from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.measures.registry import declared
 from calipers.stats.bounded_intervals import range_of
@@ -29,7 +27,6 @@ from calipers.stats.effect_sizes import cliffs_delta, rank_biserial
 from calipers.stats.equivalence_tests import p_equivalence
 from calipers.stats.leave_one_out import p_without
 from calipers.stats.many_to_one import beyond, critical_value, dunnett
-from calipers.stats.reproduced_runs import kendall_union, normalised_rbo, tau_of_ranks
 from calipers.stats.significance import Settings, sign
 from calipers.stats.significance_marks import mark_significance
 from conftest import Require
@@ -373,93 +370,6 @@ def test_measures_called_shares_never_leave_their_range() -> None:
         known = range_of(cal.parse(each.example))
         if known is not None:
             assert str(properties(each.example)["bounded"]).startswith("Yes"), each.name
-
-
-# -- reproductions ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Path]]:
-    folder = tmp_path_factory.mktemp("four")
-    simulation = simulate(topics=12, systems=4, pool=60, retrieved=50, seed=12)
-    qrels, runs = simulation.write(folder)
-    return folder, qrels, runs[:4]
-
-
-@pytest.mark.peers
-def test_reproductions_are_measured_as_by_repro_eval(four: tuple[Path, Path, list[Path]], require: Require) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it asks SciPy under an old name
-        evaluator = require.module("repro_eval.Evaluator").RpdEvaluator
-        _, qrels, (b, a, b_again, a_again) = four
-        peer = evaluator(
-            qrels_orig_path=str(qrels), run_b_orig_path=str(b), run_a_orig_path=str(a), run_b_rep_path=str(b_again),
-            run_a_rep_path=str(a_again),
-        )  # fmt: skip
-        peer.trim()
-        peer.evaluate()
-        tau, rbo, rmse, p = peer.ktu(), peer.rbo(), peer.rmse(), peer.ttest()
-        ratio, delta = peer.er(), peer.dri()
-    found = cal.stats.reproducibility(qrels, [a, b], [a_again, b_again], ["nDCG@10", "AP", "P@10"])
-    assert found.ktu == pytest.approx((tau["advanced"], tau["baseline"]), abs=1e-12)
-    assert found.rbo == pytest.approx((rbo["advanced"], rbo["baseline"]), abs=1e-12)
-    for m, name in enumerate(("nDCG@10", "AP", "P@10")):
-        assert found.rmse[m] == pytest.approx((rmse["advanced"][name], rmse["baseline"][name]), abs=1e-9)
-        assert found.p[m] == pytest.approx((p["advanced"][name], p["baseline"][name]), rel=1e-6)
-        assert found.effect_ratio[m] == pytest.approx(ratio[name], rel=1e-6)
-        assert found.delta_relative_improvement[m] == pytest.approx(delta[name], abs=1e-9)
-    same = cal.stats.reproducibility(qrels, [a, b], [a, b], "AP")
-    assert same.ktu == (1, 1)
-    assert (same.tau, same.p.tolist(), same.rmse.tolist()) == ((1, 1), [[1, 1]], [[0, 0]])
-    assert max(same.rbo) < 1, "lists shorter than the depth do not reach 1"
-
-
-def test_orders_of_lists_of_different_lengths() -> None:
-    assert math.isnan(kendall_union(["a"], ["a", "b"]))
-    assert kendall_union(list("abc"), list("abcdef")) == 1
-    assert normalised_rbo(["a"], ["b"]) == 0
-
-
-RANKED = st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 4), min_size=1)
-
-
-@given(RANKED, RANKED, st.permutations("abcdefg"))
-def test_tau_of_a_reproduction_is_kendalls_and_does_not_read_names(
-    one: dict[str, int], other: dict[str, int], names: list[str]
-) -> None:
-    """Pairs of documents are counted one by one; other names of the documents change nothing."""
-    found = tau_of_ranks(one, other)
-    renamed = dict(zip("abcdefg", names, strict=True))
-    assert tau_of_ranks(*({renamed[d]: s for d, s in run.items()} for run in (one, other))) == pytest.approx(
-        found, nan_ok=True
-    )
-    pairs = [*itertools.combinations(sorted({*one, *other}), 2)]
-    signs = [[np.sign(run.get(a, -1) - run.get(b, -1)) for a, b in pairs] for run in (one, other)]
-    untied = math.prod(sum(map(abs, each)) for each in signs)
-    agreed = sum(x * y for x, y in zip(*signs, strict=True))
-    assert found == pytest.approx(agreed / math.sqrt(untied) if untied else math.nan, nan_ok=True)
-
-
-def test_reproductions_on_the_command_line(
-    four: tuple[Path, Path, list[Path]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    folder, qrels, runs = four
-    monkeypatch.chdir(folder)
-    names = [str(run.relative_to(folder)) for run in runs]
-    asked = ["--original", names[0], names[1], "--reproduced", names[2], names[3], "--format", "csv"]
-    outputs = []
-    for judgments in ([str(qrels)], []):
-        monkeypatch.setattr(sys, "argv", ["calipers", "compare", *judgments, *asked, "-m", "AP"])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert not ended.value.code
-        outputs.append(capfd.readouterr().out.splitlines())
-    with_judgments, without = outputs
-    assert with_judgments[0].startswith(
-        "measure,tau_a,tau_b,ktu_a,ktu_b,rbo_a,rbo_b,rmse_a,rmse_b,p_a,p_b,effect_ratio"
-    )
-    assert with_judgments[1].split(",")[1:7] == without[1].split(",")[1:7]
-    assert without[1].endswith(",,,,,,")
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -9,18 +9,14 @@ import click
 
 from calipers.checks import Samples
 from calipers.choices import ComparisonTest, Correction, EffectSize
-from calipers.cli.inputs import Inputs
+from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import Decorator, LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
-    FILE,
     LEVEL,
     NOT_NEGATIVE,
     POSITIVE,
     draw,
-    how_to_read,
-    measures_option,
     note,
-    optional_systems,
     plot_option,
     query_groups_option,
     query_weights_option,
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
     from calipers.results.scores import Scores
     from calipers.results.tables import Table
     from calipers.stats.comparison import Comparison
-    from calipers.stats.reproduced_runs import Reproducibility
 
 SHOWN = ("pairs", "groups", "wins", "matrix", "influence")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
@@ -87,34 +82,10 @@ def method_options(seeded: bool = True) -> Decorator:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Reproduced:
-    """An advanced run and its baseline, and the reproductions of both."""
-
-    original: tuple[str, str] | None
-    reproduced: tuple[str, str] | None
-
-    def pairs(self) -> tuple[tuple[str, str], tuple[str, str]] | None:
-        if self.original is None and self.reproduced is None:
-            return None
-        if self.original is None or self.reproduced is None:
-            raise CalipersError("--original A B and --reproduced A2 B2 belong together")
-        return self.original, self.reproduced
-
-
 @grouped_command("compare")
-@option_group(
-    "inputs", Inputs, click.argument("judgments", metavar="JUDGMENTS", default="", type=FILE), optional_systems,
-    how_to_read, measures_option,
-)  # fmt: skip
+@inputs(optional=True)
 @method_options()
 @repeats_option
-@option_group("reproduction", Reproduced)
-@click.option(
-    "--original", nargs=2, metavar="A B", type=FILE,
-    help="With --reproduced: measure how well the advanced run A and its baseline B were reproduced.",
-)  # fmt: skip
-@click.option("--reproduced", nargs=2, metavar="A2 B2", type=FILE, help="The reproductions of --original A B.")
 @click.option(
     "--show",
     type=click.Choice(SHOWN),
@@ -130,7 +101,6 @@ def command(
     inputs: Inputs,
     method: ComparisonMethod,
     repeats: str | None,
-    reproduction: Reproduced,
     show: tuple[str, ...],
     plot: str | None,
     lists: ListPolicies,
@@ -150,17 +120,7 @@ def command(
     calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
     calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*"
     calipers compare qrels.txt runs/* -m "nDCG@10" --query-groups queries.csv:intent
-    calipers compare qrels.txt --original a.run b.run --reproduced c.run run.txt -m "nDCG@10 AP"
     """  # fmt: skip
-    if pairs := reproduction.pairs():
-        found = _reproducibility(inputs, *pairs, lists)
-        warn(found.notes, lists.strict)
-        note(found.title)
-        output.write_result(found, {"measures": ("", found.table())})
-        note(found.summary)
-        return
-    if not inputs.judgments:
-        raise click.MissingParameter(param_hint="'JUDGMENTS'", param_type="argument", ctx=click.get_current_context())
     # With --repeats, a baseline is a system with several runs. Its name is known only after the runs were read.
     baselines = method.baseline if repeats is not None else inputs.baselines(method.baseline)
     method = replace(method, baseline=baselines)
@@ -196,21 +156,6 @@ def conclude(compared: Comparison, plot: str | None) -> None:
     for sentence in compared.conclusions():
         note(sentence)
     draw(plot, lambda charts: charts.stacked(*(charts.differences(compared, name) for name in compared.measures)))
-
-
-def _reproducibility(
-    inputs: Inputs, original: tuple[str, str], reproduced: tuple[str, str], lists: ListPolicies
-) -> Reproducibility:
-    from calipers.results.score_files import is_score_table
-    from calipers.stats.reproduced_runs import reproducibility, reproducibility_of_scores
-
-    if inputs.judgments not in ("", "-") and is_score_table(inputs.judgments):
-        return reproducibility_of_scores(inputs.score_files(lists.strict).open(), original, reproduced)
-    wanted = inputs.wanted()
-    known = inputs.read_judgments(inputs.judgments, wanted.values()) if inputs.judgments else None
-    named = {run.name: run for run in inputs.runs()} if inputs.systems else {}
-    runs = [named[run] if run in named else inputs.read_systems([run])[0] for run in (*original, *reproduced)]
-    return reproducibility(known, runs[:2], runs[2:], list(wanted), warn=False, jobs=lists.jobs, **lists.policies)
 
 
 def say_compared(compared: Comparison, strict: bool) -> None:

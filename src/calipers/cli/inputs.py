@@ -16,7 +16,6 @@ from calipers.cli.options import (
     judgments_argument,
     measures_option,
     note,
-    optional_systems,
     progress,
     warn,
 )
@@ -252,8 +251,8 @@ class ScoreFiles:
 
 def inputs(*, measures: bool = True, optional: bool = False) -> Callable[[Command], Command]:
     """JUDGMENTS SYSTEM... and how to read them, as `inputs`. Optional are the systems; measures are -m."""
-    required = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
-    systems = optional_systems if optional else required
+    metavar = "[SYSTEM...]" if optional else "SYSTEM..."
+    systems = click.argument("systems", nargs=-1, required=not optional, metavar=metavar, type=FILE)
     under = [measures_option] if measures else []
     return option_group("inputs", Inputs, judgments_argument, systems, how_to_read, *under)
 

@@ -151,11 +151,6 @@ def judgments_argument(command: Command) -> Command:
     return click.argument("judgments", metavar="JUDGMENTS", type=FILE)(command)
 
 
-def optional_systems(command: Command) -> Command:
-    """Add SYSTEM... as an optional argument."""
-    return click.argument("systems", nargs=-1, metavar="[SYSTEM...]", type=FILE)(command)
-
-
 TYPED = "calipers.typed"  # in the context: the command line, where it is another than the shell's
 
 

@@ -11,7 +11,6 @@ _HOMES = {
     "leave_one_out": ("influence",),
     "limits": ("lower_limit", "shown_above", "shown_below", "upper_limit"),
     "rank_biased_overlap": ("rbo",),
-    "reproduced_runs": ("Reproducibility", "reproducibility"),
     "significance_marks": ("mark_significance",),
     "standardisation": ("standardise",),
 }

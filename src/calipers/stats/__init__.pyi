@@ -12,7 +12,5 @@ from calipers.stats.limits import shown_above as shown_above
 from calipers.stats.limits import shown_below as shown_below
 from calipers.stats.limits import upper_limit as upper_limit
 from calipers.stats.rank_biased_overlap import rbo as rbo
-from calipers.stats.reproduced_runs import Reproducibility as Reproducibility
-from calipers.stats.reproduced_runs import reproducibility as reproducibility
 from calipers.stats.significance_marks import mark_significance as mark_significance
 from calipers.stats.standardisation import standardise as standardise
