@@ -88,11 +88,27 @@ def test_workflows_may_do_little_and_run_nothing_that_others_wrote(file: str, re
             assert "${{" not in step.get("run", ""), step
 
 
+WAITS = ("join", "wait", "communicate", "result", "acquire")  # methods whose argument may be a number of seconds
+STOPWATCHES = ("perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "timeit")
+
+
 def test_no_test_has_a_limit_of_time_of_its_own() -> None:
     for path in (ROOT / "tests").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            where = f"{path}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.keyword) and node.arg == "timeout":
-                assert "TIME_LIMIT" in ast.unparse(node.value), f"{path}:{node.value.lineno}"
+                assert "TIME_LIMIT" in ast.unparse(node.value), where
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WAITS:
+                assert not any(
+                    isinstance(each, ast.Constant) and type(each.value) in (int, float) for each in node.args
+                ), where
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in STOPWATCHES, f"{where}: a slow machine fails what asserts on elapsed time"
+
+
+def test_no_job_that_tests_ends_within_an_hour(require: Require) -> None:
+    jobs = read_yaml(".github/workflows/test.yml", require)["jobs"]
+    assert {name: job["timeout-minutes"] for name, job in jobs.items() if job["timeout-minutes"] < 60} == {}
 
 
 def test_the_citation_is_one(require: Require) -> None:

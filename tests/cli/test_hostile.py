@@ -11,7 +11,6 @@ import math
 import os
 import random
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -111,9 +110,8 @@ def write(tmp_path: Path) -> Callable[[bytes], str]:
     ],
 )
 def test_names_that_are_none(name: str, words: str) -> None:
-    start = time.process_time()
+    """Without the limits, some of them would take hours, or never end."""
     assert words in refusal(lambda: cal.parse(name))
-    assert time.process_time() - start < 5  # hours, or for ever, without the limits
 
 
 def test_grade_of_a_million() -> None:
@@ -238,13 +236,12 @@ def test_json_that_is_none(text: bytes, words: str, write: Callable[[bytes], str
     assert re.search(words, refusal(lambda: cal.evaluate(JUDGED, cal.read_runs(write(text)), ["AP"])))
 
 
-def test_a_second_key_is_found_in_linear_time(write: Callable[[bytes], str]) -> None:
+def test_a_second_key_is_found_among_many(write: Callable[[bytes], str]) -> None:
+    """It would take minutes if each key were sought among all before it."""
     keys = b", ".join(b'"d%d": 1' % i for i in range(200_000))
-    start = time.process_time()
     assert "'d199999' appears twice" in refusal(
         lambda: cal.read_runs(write(b'{"q": {' + keys + b', "d199999": 2}}'))[0].to_dict()
     )
-    assert time.process_time() - start < 20  # some minutes if each key is sought among all before it
 
 
 def test_streams_that_hold_nothing(write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,9 +320,7 @@ def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
     odd = write(b"query,doc,score,s\xffm\nq,a,1,t\n")
     assert f"{odd}:1: not text in UTF-8" in refusal(lambda: cal.read_runs(odd)[0].to_dict())
     assert cal.read_runs(odd, encoding="latin-1")[0].to_dict() == {"q": {"a": 1.0}}
-    start = time.process_time()
     refusal(lambda: cal.read_runs(write(b"query,doc," + b"1" * 50_000 + b"x\nq,a,1\n")))
-    assert time.process_time() - start < 5
 
 
 def test_feature_numbers_with_zeros_in_front(write: Callable[[bytes], str]) -> None:
@@ -533,10 +528,8 @@ def test_long_texts_have_common_subsequences() -> None:
                 found.append(subsequences.common(rows, where, lengths).tolist())
         plain = [[[_common(row[:n], each) for each in references] for n in lengths] for row in rows.tolist()]
         assert found[0] == found[1] == plain
-    start = time.process_time()
-    long = generator.integers(1, 20_001, 20_000)
+    long = generator.integers(1, 20_001, 20_000)  # minutes in words of 64 places
     subsequences.common(long[None, ::-1], subsequences.Places([long.tolist()], 20_000), np.array([20_000]))
-    assert time.process_time() - start < 10  # minutes in words of 64 places
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(subsequences, "LONGEST", 10)
         assert "words" in refusal(lambda: subsequences.Places([[1] * 11], 1))
