@@ -199,6 +199,14 @@ def test_it_is_said_whether_the_rankings_are_unchanged_as_far_as_the_measure_rea
     assert "but not all rankings are" in str(exp.check("other", baseline="old", max_drop=0.1).decisions[0])
 
 
+def test_rankings_of_queries_that_are_left_out_do_not_matter() -> None:
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(4)}
+    runs = {"old": {query: ["a", "b"] for query in qrels}, "new": {"q0": ["a", "b"]}}
+    exp = cal.Experiment(qrels, runs, "RR", missing="skip", warn=False)
+    said = str(exp.check("new", baseline="old", max_drop=0.1, warn=False).decisions[0])
+    assert "the rankings are the same on the only query;" in said
+
+
 def test_rare_losses_are_named_where_only_students_limit_excludes_a_drop() -> None:
     old = np.full(50, 0.5)
     new = old.copy()

@@ -52,6 +52,7 @@ def test_equal_differences_are_undefined_where_their_spread_is_needed(test: str)
         )
     said = [note for note in found.notes if "the difference is the same on all queries" in note]
     assert len(said) == 1
+    assert ("interval" in said[0]) == (test != "tukey")
     assert ("sign and randomization have a p (with 2 queries at least 0.5)" in said[0]) == (test in STUDENTISED)
 
 

@@ -351,7 +351,7 @@ def check(
     notes = [*changed, *([] if old is None else notes_on_both(fresh, old, len(pair.queries)))]
     decisions, floors = limits.decide(pair, rules)
     if isinstance(evaluation, Evaluation) and isinstance(baseline, str):
-        decisions = [_with_rankings(each, evaluation, baseline, new) for each in decisions]
+        decisions = [_with_rankings(each, evaluation, baseline, new, pair) for each in decisions]
     if query_groups is not None:
         groups = fresh.by(query_groups)
         notes += groups.notes
@@ -407,13 +407,15 @@ def _baseline(scores: Scores, baseline: str | Scores | None) -> Scores | None:
     )  # fmt: skip
 
 
-def _with_rankings(decision: Decision, evaluation: Evaluation, old: str, new: str) -> Decision:
+def _with_rankings(decision: Decision, evaluation: Evaluation, old: str, new: str, pair: _Pair) -> Decision:
     """Return the decision about a measure without any change, with whether the rankings are the same as well."""
     if decision.better or decision.losses:
         return decision
+    scored = ~np.isnan(pair.values[pair.measures.index(decision.measure)]).any(axis=0)
+    queries = [query for query, both in zip(pair.queries, scored, strict=True) if both]
     runs = [evaluation.runs[evaluation.systems.index(name)] for name in (old, new)]
     read = [each for each in (evaluation.measures[decision.measure].form.reach, evaluation.options.depth) if each]
-    same = same_rankings(evaluation.known.queries, runs, min(read, default=None))
+    same = same_rankings(queries, runs, min(read, default=None))
     return replace(decision, same_rankings=same)
 
 

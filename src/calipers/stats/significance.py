@@ -260,7 +260,7 @@ def equal_differences(where: str, test: str, queries: int, unit: str = "query") 
     >>> equal_differences("new and old under AP", "sign", 2)
     'new and old under AP: the difference is the same on all queries, so the interval and the effect are undefined'
     """
-    what = "the interval and the effect are undefined"
+    what = "the effect is undefined" if test in CORRECTED else "the interval and the effect are undefined"
     if test in STUDENTISED:
         what = (
             f"p, interval and effect are undefined under the {test} test; the tests sign and randomization have a p "
