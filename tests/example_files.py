@@ -89,14 +89,11 @@ def _collection(simulation: Simulation, folder: Path) -> None:
 
 
 def _repeats(simulation: Simulation, folder: Path) -> None:
-    """Runs of two systems with three seeds each, and a table that says so."""
+    """Runs of two systems with three seeds each."""
     (folder / "seeds").mkdir()
-    rows = []
     for number, run in enumerate(list(simulation.runs.values())[:6]):
         system, seed = "ab"[number % 2], number // 2
         cal.write_run(run, folder / "seeds" / f"{system}-seed{seed}.run", name=f"{system}-seed{seed}")
-        rows.append(f"{system}-seed{seed},{system},{seed}\n")
-    (folder / "repeats.csv").write_text("run,system,repeat\n" + "".join(rows))
 
 
 def _passages(ranked: list[str], folder: Path) -> None:

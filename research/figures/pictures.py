@@ -91,10 +91,6 @@ def of_charts(data: Path) -> None:
     matrices = [data / f"scores/adhoc8_{name}.csv" for name in ("ap", "p10", "rr")]
     pilot = cal.read_scores(matrices, measures=["AP", "P@10", "RR"])
     plot.save(plot.power_curves(cal.plan(pilot, difference=0.05)), str(IMAGES / "plan.png"))
-    budget = cal.planning.plan_budget(
-        cal.Experiment(covid / "qrels-rnd1.txt", chosen_runs(covid), "nDCG@{5,10,20} AP@{10,100}"), budget=5000
-    )
-    plot.save(plot.budget_frontier(budget), str(IMAGES / "budget.png"))
     judgments = cal.read_subtopics(data / "trec/qrels/qrels.web.201-250.ndeval.txt.xz")
     diverse = cal.evaluate(judgments, simulated_runs(judgments, 12), ["alpha-nDCG@20"])
     plot.save(plot.means(diverse), str(IMAGES / "diversity.png"))

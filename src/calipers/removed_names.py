@@ -10,6 +10,7 @@ from typing import Literal
 Kind = Literal["command", "option", "measure", "name"]
 
 _NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are missing at random"
+_NO_BUDGET = "plan the number of queries with `plan`, and choose documents with `pool`"
 _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 
 # What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
@@ -25,6 +26,9 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "metaeval --absolute": "use `exp.metaeval(absolute=True)` in Python",
         "metaeval --other-judgments": "use `meta.across(other)` in Python",
         "metaeval --other-system": "use `meta.across(other)` in Python",
+        "plan --budget": _NO_BUDGET,
+        "plan --depths": "only --budget used it",
+        "plan --frontier": "only --budget used it",
         "compare --original": "use the package repro_eval",
         "compare --reproduced": "use the package repro_eval",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
@@ -38,6 +42,9 @@ _REMOVED: dict[Kind, dict[str, str]] = {
     },
     "measure": {},
     "name": {
+        "plan_budget": _NO_BUDGET,
+        "BudgetPlan": _NO_BUDGET,
+        "budget_frontier": "draw a table of your own",
         "Reproducibility": "use the package repro_eval",
         "reproducibility": "use the package repro_eval",
         **dict.fromkeys(

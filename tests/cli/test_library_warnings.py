@@ -77,8 +77,6 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: cal.information.joint(cal.Experiment("qrels", ALL)), "no judged document"),
     "information difference qrels good.run poor.run blind.run": (
         lambda: cal.information.difference(cal.Experiment("qrels", ALL)), "no judged document"),
-    "plan qrels good.run poor.run blind.run --budget 100 -m nDCG@5": (
-        lambda: cal.planning.plan_budget(cal.Experiment("qrels", ALL, "nDCG@5"), budget=100), "unjudged in the pilot"),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
 }  # fmt: skip
 

@@ -38,7 +38,6 @@ SAMPLED = [  # what draws anything, so that draws must not depend on the order e
     "compare Q R -m 'AP' --test bootstrap --samples 50",
     "plan Q R -m 'AP nDCG@10' --difference 0.1 --design randomization --samples 200",
     "plan Q R -m 'AP nDCG@10' --difference 0.1 --design bootstrap --samples 200",
-    "plan Q R -m 'nDCG@{2,5} AP@5' --budget 60",
     "metaeval Q R -m 'AP nDCG@5' --test randomization --samples 50 --table power,conflicts",
     "metaeval Q R -m 'AP nDCG@5' --table stability,swaps",
     "metaeval Q R -m 'AP nDCG@5' --sets all,broad,focused,left,right --table scores,tau",

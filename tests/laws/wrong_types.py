@@ -39,7 +39,7 @@ def right_values() -> dict[str, Any]:
         "preferences": cal.Preferences.from_judgments(cal.Judgments.from_dict(QRELS)), "total": 3, "text": "AP",
         "values": [[0.5, 0.25]],
         "parts": [scores], "ranks": [1, 2, 3], "table": scores.mean(), "groups": {"new": "a", "old": "b"},
-        "repeats": {"new": "n", "old": "n"}, "name": "Mine", "data": [], "path": "none.txt", "source": "none.txt",
+        "repeats": "{system}-{repeat}", "name": "Mine", "data": [], "path": "none.txt", "source": "none.txt",
         "run_": RUNS["new"], "ids": [[1, 2]], "matrix": None, "labels": [1, 0], "topics": 3,
         "strata": {"q": {"top": {"a": 1}}},
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Plans against statsmodels, brute force and simulation: sample sizes, budgets, repeated runs."""
+"""Plans against statsmodels, brute force and simulation: sample sizes, repeated runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ import calipers as cal
 from calipers.cli import main
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.evaluation.inputs import as_judgments, as_runs
-from calipers.planning.budget import MOST_PAIRS, pool_sizes, subsampled_power
 from calipers.planning.closed_form_power import (
     deviation,
     power_anova,
@@ -27,9 +25,8 @@ from calipers.planning.closed_form_power import (
     smallest_effect,
     smallest_n,
 )
-from calipers.planning.repeats import components_by_anova, components_by_reml, groups_by_pattern, read_repeats
+from calipers.planning.repeats import components_by_anova, components_by_reml, groups_by_pattern
 from calipers.planning.sample_size import COLUMNS
-from calipers.stats.differences import Differences
 from conftest import ROOT, Require
 
 
@@ -187,80 +184,6 @@ def test_what_cannot_be_planned(options: dict[str, object], message: str) -> Non
         cal.plan(pilot(), **options)
 
 
-# -- budgets ---------------------------------------------------------------------------------------------------------
-
-
-def test_pools_are_the_union_of_the_first_documents() -> None:
-    simulation = simulate(topics=8, systems=4, pool=40, retrieved=30, ties=0.3, unjudged=0.3, seed=2)
-    known = as_judgments(simulation.qrels)
-    found = pool_sizes(as_runs(simulation.runs), known, [1, 5, 20])
-    for depth, sizes in found.items():
-        for query, size in zip(known.queries, sizes.tolist(), strict=True):
-            pool = set()
-            for run in simulation.runs.values():
-                ranked = sorted(run[query], key=lambda d: (run[query][d], d.encode()), reverse=True)
-                pool.update(ranked[:depth])
-            assert size == len(pool)
-
-
-def test_the_power_of_subsamples_is_that_of_the_t_test() -> None:
-    """With normal differences and a difference to be found, subsampling and the noncentral t distribution agree."""
-    random = np.random.default_rng(4)
-    differences = Differences.of(random.normal(0, 1, (20, 300)), np.arange(0, 20, 2), np.arange(1, 20, 2))
-    power, low, high = subsampled_power(differences, 40, 0.05, 0.6)
-    expected = np.mean([power_t(0.6 / sd, 40, 0.05) for sd in differences.deviation])
-    assert power == pytest.approx(expected, abs=0.03)
-    assert low <= power <= high
-    assert high - low < 0.2
-
-
-def test_a_budget_is_spent_on_queries_and_depth() -> None:
-    simulation = simulate(topics=30, systems=6, pool=60, retrieved=50, seed=6)
-    found = cal.planning.plan_budget(cal.Experiment(simulation.qrels, simulation.runs, "nDCG@{5,20} AP"), budget=900)
-    table = found.table()
-    assert table.columns == ("measure", "depth", "queries", "judgments", "power", "low", "high", "frontier")
-    assert {(row[0], row[1]) for row in table.rows} == set(itertools.product(("nDCG@5", "nDCG@20", "AP"), (5, 20)))
-    for _, depth, queries, judgments, power, low, high, _ in table.rows:
-        assert judgments <= 900
-        assert queries == int(900 / found.pool[depth])
-        assert 0 <= low <= power <= high <= 1
-    assert table.rows[0][4] == found.power.max()
-    frontier = found.table("frontier").rows
-    for _, _, _, cost, power, *_ in frontier:
-        assert not ((found.judgments <= cost) & (found.power > power)).any()
-    qrels = {
-        query: {document: grade for document, grade in of.items() if _best_rank(simulation.runs, query, document) <= 5}
-        for query, of in simulation.qrels.items()
-    }
-    at_depth = cal.evaluate(qrels, simulation.runs, "nDCG@20")
-    shallow = cal.planning.plan_budget(
-        cal.Experiment(simulation.qrels, simulation.runs, "nDCG@20"), budget=900, depths=[5], difference=0.1
-    )
-    pairs = np.triu_indices(6, 1)
-    sd = Differences.of(at_depth.values[0], *pairs).deviation
-    expected = np.mean([power_t(0.1 / each, int(shallow.queries[-1]), 0.05) for each in sd])
-    assert shallow.power[-1] == pytest.approx(expected, abs=0.05)
-
-
-def _best_rank(runs: dict[str, dict[str, dict[str, float]]], query: str, document: str) -> float:
-    ranks = [math.inf]
-    for run in runs.values():
-        ranked = sorted(run[query], key=lambda d: (run[query][d], d.encode()), reverse=True)
-        ranks += [ranked.index(document) + 1] if document in run[query] else []
-    return min(ranks)
-
-
-def test_budgets_that_buy_nothing() -> None:
-    simulation = simulate(topics=5, systems=3, pool=20, retrieved=20, seed=6)
-    with pytest.raises(CalipersError, match="less than two queries cost"):
-        cal.planning.plan_budget(cal.Experiment(simulation.qrels, simulation.runs, "nDCG@10"), budget=3)
-    with pytest.raises(CalipersError, match="only one run"):
-        cal.planning.plan_budget(
-            cal.Experiment(simulation.qrels, dict(list(simulation.runs.items())[:1]), "nDCG@10"), budget=100
-        )
-    assert MOST_PAIRS >= 100
-
-
 # -- repeated runs ---------------------------------------------------------------------------------------------------
 
 
@@ -363,29 +286,19 @@ def test_what_to_buy() -> None:
         assert (row["queries"], row["repeats"]) == (30, 4)
 
 
-def test_patterns_and_tables_of_repeats(tmp_path: Path) -> None:
+def test_patterns_of_repeats() -> None:
     runs = ["bert-s1", "bert-s2", "bm25"]
     expected = {"bert-s1": ("bert", "1"), "bert-s2": ("bert", "2"), "bm25": ("bm25", "")}
-    for pattern in (
-        "{system}-s{repeat}",
-        "-s*",
-        "*-s*",
-        r"(.+)-s(\d)",
-        r"(?P<system>.+)-s(?P<repeat>\d)",
-        "{system}-s*",
+    assert groups_by_pattern(runs, "{system}-s{repeat}") == expected
+    assert groups_by_pattern(["1.s.a", "2.s.a", "1xsxb"], "{repeat}.s.{system}")["2.s.a"] == ("a", "2")
+    for pattern, message in (
+        ("{system}x{repeat}", "no system has more"),
+        ("bert", "does not say where"),
+        ("{system}-s*", "does not say where"),
+        ("{system}{system}{repeat}", "does not say where"),
     ):
-        assert groups_by_pattern(runs, pattern) == expected, pattern
-    table = tmp_path / "repeats.csv"
-    table.write_text("run,system,repeat\nbert-s1,bert,1\nbert-s2,bert,2\n")
-    assert read_repeats(table, runs=runs) == expected
-    scores = cal.as_scores(np.random.default_rng(1).random((3, 5)), systems=runs)
-    assert cal.planning.repeated_runs(scores, repeats=str(table)).repeats == (2, 1)
-    for pattern, message in (("x*", "no system has more"), ("(", "not a regular"), ("bert", "does not say where")):
         with pytest.raises(CalipersError, match=message):
             groups_by_pattern(runs, pattern)
-    table.write_text("run,system\nnobody,bert\n")
-    with pytest.raises(CalipersError, match="'nobody' is not among"):
-        read_repeats(table, runs=runs)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -428,20 +341,13 @@ def test_plan_on_the_command_line(
     assert by_runs == by_scores
     assert by_runs.splitlines()[0] == ",".join(COLUMNS)
     assert "two-sided paired t test" in err
-    budget = ["-m", "nDCG@{5,10}", "--budget", "500", "--format", "csv"]
-    code, out, _ = called(["plan", "qrels.txt", *runs, *budget], folder, monkeypatch, capfd)
-    assert code == 0
-    assert out.splitlines()[0] == "measure,depth,queries,judgments,power,low,high,frontier"
-    assert len(out.splitlines()) == 5
     (folder / "seeds.csv").write_text(named(repeated()).per_query().to_csv())
     repeats = ["--repeats", "{system}-seed{repeat}", "--format", "csv"]
     code, out, _ = called(["plan", "seeds.csv", *repeats], folder, monkeypatch, capfd)
     assert code == 0
     assert out.startswith("measure,query,system,repeat,interaction,residual,queries,")
     for wrong, message in (
-        (["plan", "scores.csv", "--budget", "50"], "needs judgments and runs"),
         (["plan", "scores.csv", "--pairs", "some"], "pairs 'some'"),
-        (["plan", "scores.csv", "--depths", "5"], "are for --budget"),
         (["plan", "qrels.txt", runs[0]], "only one system"),
     ):
         code, out, err = called(wrong, folder, monkeypatch, capfd)
@@ -453,10 +359,9 @@ def test_pictures_of_plans(require: Require, tmp_path: Path) -> None:
     require.module("altair")
     simulation = simulate(topics=12, systems=4, pool=30, retrieved=30, seed=9)
     plan = cal.plan(cal.evaluate(simulation.qrels, simulation.runs, ["nDCG@10", "AP"]), difference=0.1)
-    budget = cal.planning.plan_budget(cal.Experiment(simulation.qrels, simulation.runs, "nDCG@{5,10}"), budget=400)
-    for chart in (cal.plot.power_curves(plan), cal.plot.budget_frontier(budget)):
-        assert chart.to_dict()["layer"]
-        cal.plot.save(chart, str(tmp_path / "chart.svg"))
+    chart = cal.plot.power_curves(plan)
+    assert chart.to_dict()["layer"]
+    cal.plot.save(chart, str(tmp_path / "chart.svg"))
     rows = plan.curve().rows
     assert all(y[2] >= x[2] for x, y in itertools.pairwise(rows) if x[0] == y[0])
 
@@ -466,7 +371,7 @@ def test_pictures_of_plans(require: Require, tmp_path: Path) -> None:
 
 @pytest.mark.data
 def test_planning_with_trec_8(data: Path, require: Require) -> None:
-    """The matrix as NumPy reads it, and statsmodels' answer; a budget on real runs."""
+    """The matrix as NumPy reads it, and statsmodels' answer."""
     peer = require.module("statsmodels.stats.power").TTestPower()
     path = data / "scores/adhoc8_ap.csv"
     matrix = np.genfromtxt(path, delimiter=",", skip_header=1)
@@ -481,11 +386,6 @@ def test_planning_with_trec_8(data: Path, require: Require) -> None:
         for n in (found.queries[0] - 1, found.queries[0])
     )
     assert below < 0.8 <= enough
-    folder = data / "trec/covid-round1"
-    runs = [folder / f"runs/{name}.xz" for name in ("crowd1", "crowd2", "bm25t5", "baseline", "bm25_baseline")]
-    budget = cal.planning.plan_budget(cal.Experiment(folder / "qrels-rnd1.txt", runs, "nDCG@{5,10}"), budget=2000)
-    assert budget.judged[5] > budget.judged[10] > 0.8
-    assert (budget.judgments <= 2000).all()
 
 
 # -- how often the tests err -----------------------------------------------------------------------------------------

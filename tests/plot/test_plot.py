@@ -50,9 +50,6 @@ def charts() -> dict[str, Any]:
         "dendrogram": plot.dendrogram(difference),
         "heat_map": plot.heat_map(difference),
         "power_curves": plot.power_curves(cal.plan(scores, difference=0.1)),
-        "budget_frontier": plot.budget_frontier(
-            cal.planning.plan_budget(cal.Experiment(qrels, runs, "nDCG@{2,5}"), budget=60)
-        ),
         "difference_scatter": plot.difference_scatter(difference),
         "user_models": plot.user_models([cal.user_model(name, [0, 1, 0]) for name in ("RBP", "INST")]),
     }
@@ -60,7 +57,7 @@ def charts() -> dict[str, Any]:
 
 NAMES = [
     "means", "between_bounds", "differences", "unjudged", "query_map", "expected_histogram", "significance_curves",
-    "tool_causes", "tool_scores", "dendrogram", "heat_map", "power_curves", "budget_frontier", "difference_scatter",
+    "tool_causes", "tool_scores", "dendrogram", "heat_map", "power_curves", "difference_scatter",
     "user_models",
 ]  # fmt: skip
 

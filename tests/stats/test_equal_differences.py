@@ -13,7 +13,6 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError, CalipersWarning
-from calipers.planning.budget import subsampled_power
 from calipers.planning.repeats import repeated_runs
 from calipers.results.score_files import as_scores
 from calipers.stats.comparison import TESTS
@@ -108,11 +107,6 @@ def test_the_bootstrap_has_no_infinite_interval() -> None:
 def test_without_a_query_the_rest_may_be_equal() -> None:
     _, p = p_without(Differences.of(np.array([[0.2, 0.2, 0.2, 0.9], [0.1, 0.1, 0.1, 0.1]]), ONE, OTHER))
     assert np.isnan(p[0]).tolist() == [False, False, False, True]
-
-
-def test_power_counts_no_sample_of_equal_differences() -> None:
-    differences = Differences.of(np.array([[0.75] * 20, [0.5] * 20]), ONE, OTHER)
-    assert subsampled_power(differences, 10, 0.05, None)[0] == 0
 
 
 def test_equal_differences_of_repeated_runs() -> None:

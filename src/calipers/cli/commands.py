@@ -20,7 +20,7 @@ MAIN_COMMANDS = {
     "check": "Decide whether a new system may replace the old one: a gate for CI jobs.",
     "ranges": "Show how far missing judgments could change the scores.",
     "judges": "Measure agreement between judges, such as people and language models.",
-    "plan": "Compute how many queries or judgments an experiment needs.",
+    "plan": "Compute how many queries an experiment needs.",
 }
 MORE_COMMANDS = {
     "audit": "Compute what other tools would print for the same rankings, and explain why they differ.",

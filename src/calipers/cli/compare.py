@@ -118,7 +118,7 @@ def command(
     calipers compare matrix.csv -m "AP" --test randomization --format csv
     calipers compare qrels.txt runs/* -m "nDCG@10" --equivalence 0.01
     calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
-    calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*"
+    calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0{repeat}"
     calipers compare qrels.txt runs/* -m "nDCG@10" --query-groups queries.csv:intent
     """  # fmt: skip
     # With --repeats, a baseline is a system with several runs. Its name is known only after the runs were read.

@@ -358,9 +358,9 @@ def seed_option(command: Command) -> Command:
 
 def repeats_option(command: Command) -> Command:
     return click.option(
-        "--repeats", metavar="PATTERN|FILE",
-        help="Several runs of one system (seeds, folds), whose luck is a random effect: names as "
-             "'{system}-seed{repeat}', a regular expression of two groups, or a CSV file with run, system, repeat.",
+        "--repeats", metavar="PATTERN",
+        help="Several runs of one system (seeds, folds), whose luck is a random effect: how they are named, such as "
+             "'{system}-seed{repeat}'.",
     )(command)  # fmt: skip
 
 

@@ -21,31 +21,19 @@ from calipers.cli.options import (
     draw,
     note,
     plot_option,
-    progress,
     repeats_option,
     seed_option,
     show,
-    warn,
 )
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.planning.budget import BudgetPlan
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
 
 ANSWERS = 10  # largest number of measures that get a sentence
-
-
-def _depths(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
-    if value is None:
-        return None
-    words = value.replace(",", " ").split()
-    if not words or not all(word.isdigit() and int(word) > 0 for word in words):
-        raise CalipersError(f"--depths '{value}': expected whole numbers of at least 1, as 5,10,20")
-    return [int(word) for word in words]
 
 
 @dataclass(frozen=True)
@@ -73,15 +61,6 @@ class Design:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The options of `calipers.planning.plan_budget`: number of judgments, and depths of pools."""
-
-    budget: int | None
-    depths: list[int] | None
-    frontier: bool
-
-
 @grouped_command("plan")
 @inputs(optional=True)
 @option_group("design", Design)
@@ -101,24 +80,17 @@ class Budget:
               help="Number of systems that anova and anova2 will compare [default: that of the pilot].")  # fmt: skip
 @click.option("--upper", type=LEVEL, metavar="LEVEL",
               help="Plan for the upper limit of the standard deviation at this confidence, such as 0.8.")  # fmt: skip
-@option_group("budget", Budget)
-@click.option("--budget", type=WholeNumber(1), metavar="N",
-              help="Number of judgments: plan the number of queries, the depth and the measure.")  # fmt: skip
-@click.option("--depths", metavar="NUMBERS", callback=_depths,
-              help="With --budget: depths of the pools, such as 5,10,20 [default: the measures' cutoffs].")  # fmt: skip
-@click.option("--frontier", is_flag=True, help="With --budget: show the plans that no cheaper plan beats.")
 @repeats_option
 @click.option(
     "--samples", type=WholeNumber(1), help="Samples of each simulated test [default: 1000, or what alpha needs]."
 )
 @seed_option
-@plot_option("the power curves, or the budget's frontier")
+@plot_option("the power curves")
 @lists
 @output
 def command(
     inputs: Inputs,
     design: Design,
-    budget: Budget,
     repeats: str | None,
     plot: str | None,
     lists: ListPolicies,
@@ -135,21 +107,8 @@ def command(
     calipers plan qrels.txt runs/* -m "nDCG@10 AP RR" --queries 50
     calipers plan qrels.txt runs/* -m "nDCG@10 AP" --difference 0.05 --pairs all --plot power.html
     calipers plan qrels.txt runs/* -m "AP" --difference 0.05 --design randomization
-    calipers plan qrels.txt runs/* -m "nDCG@{2,3,5} AP@{2,5}" --budget 500
-    calipers plan qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*"
+    calipers plan qrels.txt runs/* -m "nDCG@10" --repeats "{system}0{repeat}"
     """
-    if budget.budget is not None:
-        if (design.design, design.upper, repeats, design.queries) != ("t", None, None, None):
-            raise CalipersError(
-                "--budget tests by the paired t test: leave out --design, --upper, --repeats and --queries"
-            )
-        spent = _spent(inputs, design, budget.budget, budget.depths, lists)
-        _draw(spent, plot)
-        shown = "frontier" if budget.frontier else "plans"
-        output.write_result(spent, {shown: ("", spent.table(shown))})
-        return
-    if budget.depths is not None or budget.frontier:
-        raise CalipersError("--depths and --frontier are for --budget")
     scores = inputs.scores(lists)
     if repeats is not None:
         from calipers.cli.compare import say_repeats
@@ -163,28 +122,8 @@ def command(
         return
     made = design.plan(scores)
     _say(made, output)
-    _draw(made, plot)
+    draw(plot, lambda charts: charts.power_curves(made))
     output.write_result(made, {"plan": ("", made.table())})
-
-
-def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None, lists: ListPolicies) -> BudgetPlan:
-    from calipers.planning.budget import plan_budget, pool_depths
-
-    if inputs.are_scores:
-        raise CalipersError(
-            "--budget needs judgments and runs: scores do not say what a pool holds", file=inputs.judgments
-        )
-    pilot = inputs.experiment(jobs=lists.jobs, **lists.policies)
-    of_pools = pool_depths(depths, [*pilot.measures.values()])
-    with progress(len(of_pools), "depths") as advance:
-        found = plan_budget(
-            pilot.changed(progress=advance), budget=budget, depths=of_pools, difference=design.difference,
-            alpha=design.alpha, pairs=design.pairs, seed=design.seed,
-        )  # fmt: skip
-    note(found.title)
-    warn(found.notes, lists.strict)
-    note(found.summary)
-    return found
 
 
 def _say(made: SampleSizePlan, output: Output) -> None:
@@ -197,10 +136,3 @@ def _say(made: SampleSizePlan, output: Output) -> None:
             note(answer)
     for text in (made.title, *made.notes):
         note(text)
-
-
-def _draw(found: SampleSizePlan | BudgetPlan, path: str | None) -> None:
-    from calipers.planning.sample_size import SampleSizePlan
-
-    curves = isinstance(found, SampleSizePlan)
-    draw(path, lambda charts: charts.power_curves(found) if curves else charts.budget_frontier(found))

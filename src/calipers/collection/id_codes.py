@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,17 +26,6 @@ def as_words(ids: Ids) -> Words:
     else:
         padded[np.arange(8 * width) < length[:, None]] = data
     return padded.view(">u8").astype(np.uint64)
-
-
-def side_by_side(words: Sequence[Words]) -> Words:
-    """Return several blocks of such rows as one block."""
-    width = max(each.shape[1] for each in words)
-    together = np.zeros((sum(map(len, words)), width), np.uint64)
-    start = 0
-    for each in words:
-        together[start : start + len(each), : each.shape[1]] = each
-        start += len(each)
-    return together
 
 
 def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:

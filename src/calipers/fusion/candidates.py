@@ -211,11 +211,6 @@ def read_first(runs: Sequence[Run], depth: int) -> Iterator[RankedRun | None]:
     return in_order(first, runs)
 
 
-def read_whole(runs: Sequence[Run], jobs: int | None = None) -> Iterator[WholeRun]:
-    """Yield the runs in order. Several are read at the same time, because decompression takes most of the time."""
-    return in_order(whole_run, runs, jobs)
-
-
 def reported(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Part]:
     """Yield the parts, and report progress after each."""
     for part in parts:

@@ -1,9 +1,8 @@
-"""Planning of experiments: how many queries, judgments or repeated runs a comparison needs."""
+"""Planning of experiments: how many queries or repeated runs a comparison needs."""
 
 from calipers.lazy_names import lazy_names
 
 _HOMES = {
-    "budget": ("BudgetPlan", "plan_budget"),
     "repeats": ("RepeatedRuns", "repeated_runs"),
     "sample_size": ("SampleSizePlan", "plan"),
 }

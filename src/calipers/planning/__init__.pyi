@@ -1,5 +1,3 @@
-from calipers.planning.budget import BudgetPlan as BudgetPlan
-from calipers.planning.budget import plan_budget as plan_budget
 from calipers.planning.repeats import RepeatedRuns as RepeatedRuns
 from calipers.planning.repeats import repeated_runs as repeated_runs
 from calipers.planning.sample_size import SampleSizePlan as SampleSizePlan

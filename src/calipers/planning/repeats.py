@@ -25,13 +25,11 @@ variance components, Biometrics Bulletin 1946.
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +55,6 @@ COLUMNS = (
     "measure", *COMPONENTS, "queries", "repeats", "error", "error_2x_queries", "error_2x_repeats", "buy",
 )  # fmt: skip
 MOST_RUNS = 300  # largest number of runs for the mixed model, because the time grows with its cube
-Groups = Mapping[str, tuple[str, str]]  # {run: (system, repeat)}
 
 
 # -- runs that are repeats of one system -----------------------------------------------------------------------------
@@ -66,77 +63,24 @@ Groups = Mapping[str, tuple[str, str]]  # {run: (system, repeat)}
 def groups_by_pattern(runs: Sequence[str], pattern: str) -> dict[str, tuple[str, str]]:
     """Return the system and the repeat of each run, from its name. A run that does not match is a separate system.
 
-    pattern: a text with {system} and {repeat}, or a regular expression with two groups, or a text with one * for the
-        repeat (after the system's name) or with two * for system and repeat.
+    pattern: a text with {system} and {repeat}.
 
     >>> groups_by_pattern(["bert-s1", "bert-s2", "bm25"], "{system}-s{repeat}")
     {'bert-s1': ('bert', '1'), 'bert-s2': ('bert', '2'), 'bm25': ('bm25', '')}
-    >>> names = ["bert-s1", "bert-s2"]
-    >>> groups_by_pattern(names, "-s*") == groups_by_pattern(names, r"(.+)-s([0-9]+)")
-    True
     """
-    expression = _expression(pattern)
-    found = {}
-    for run in runs:
-        match = expression.fullmatch(run)
-        found[run] = (match["system"], match["repeat"]) if match else (run, "")
-    return _checked(found, f"the pattern '{pattern}'")
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    if "{system}" in pattern or "{repeat}" in pattern:
-        text = pattern if "{repeat}" in pattern else pattern.replace("*", "{repeat}", 1)
-        text = text if "{system}" in text else "{system}" + text
-        parts = re.split(r"(\{system\}|\{repeat\})", text)
-        names = {"{system}": "(?P<system>.+)", "{repeat}": "(?P<repeat>.+)"}
-        text = "".join(names.get(part, re.escape(part)) for part in parts)
-    elif "(" in pattern:
-        text = pattern
-        if "(?P<system>" not in pattern:
-            text = re.sub(r"(?<!\\)\((?!\?)", "(?P<system>", text, count=1)
-        if "(?P<repeat>" not in text:
-            text = re.sub(r"(?<!\\)\((?!\?)", "(?P<repeat>", text, count=1)
-    else:
-        text = re.escape(pattern).replace(r"\*", "*")
-        text = text.replace("*", "(?P<system>.+)", 1) if text.count("*") > 1 else "(?P<system>.+)" + text
-        text = text.replace("*", "(?P<repeat>.+)", 1)
-    try:
-        expression = re.compile(text)
-    except re.error as error:
-        raise CalipersError(f"the pattern of repeats '{pattern}' is not a regular expression: {error}") from None
-    if {"system", "repeat"} - set(expression.groupindex):
+    parts = re.split(r"\{(system|repeat)\}", pattern)
+    if sorted(parts[1::2]) != ["repeat", "system"]:
         raise CalipersError(
             f"the pattern of repeats '{pattern}' does not say where system and repeat are: '{{system}}-seed{{repeat}}'"
         )
-    return expression
-
-
-def read_repeats(source: str | Path, *, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Read the system and the repeat of each run from a CSV table with the columns run, system and repeat.
-
-    A run that is not in the table is a separate system.
-    """
-    try:
-        with open(source, encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CalipersError(f"cannot be read as a table of repeats: {error}", file=str(source)) from None
-    if not rows or not {"run", "system"} <= set(rows[0]):
-        raise CalipersError("expected the columns run, system and repeat", file=str(source))
-    listed = {row["run"]: (row["system"], row.get("repeat") or str(i)) for i, row in enumerate(rows, 1)}
-    if unknown := [run for run in listed if run not in runs]:
-        raise CalipersError(f"the run '{unknown[0]}' is not among the runs: {', '.join(runs[:10])}", file=str(source))
-    return _checked({run: listed.get(run, (run, "")) for run in runs}, f"the table {source}")
-
-
-def _checked(found: dict[str, tuple[str, str]], what: str) -> dict[str, tuple[str, str]]:
-    seen: dict[tuple[str, str], str] = {}
-    for run, group in found.items():
-        if group in seen:
-            raise CalipersError(f"by {what}, {seen[group]} and {run} are the same repeat of {group[0]}")
-        seen[group] = run
+    before, first, between, second, after = parts
+    expression = rf"{re.escape(before)}(?P<{first}>.+){re.escape(between)}(?P<{second}>.+){re.escape(after)}"
+    found = {}
+    for run in runs:
+        match = re.fullmatch(expression, run)
+        found[run] = (match["system"], match["repeat"]) if match else (run, "")
     if len({system for system, _ in found.values()}) == len(found):
-        raise CalipersError(f"by {what}, no system has more than one run ({', '.join(list(found)[:5])})")
+        raise CalipersError(f"by the pattern '{pattern}', no system has more than one run ({', '.join(runs[:5])})")
     return found
 
 
@@ -229,7 +173,7 @@ class RepeatedRuns(Result):
 def repeated_runs(
     scores: ScoresLike,
     *,
-    repeats: str | Groups,
+    repeats: str,
     correction: Correction | None = "holm",
     baseline: str | None = None,
     alpha: float = 0.05,
@@ -237,8 +181,8 @@ def repeated_runs(
 ) -> RepeatedRuns:
     """Compare systems that have several runs each, with the repeat as a random effect.
 
-    repeats: a pattern of the runs' names, such as "{system}-seed{repeat}", the path of a CSV table with run, system and
-        repeat, or {run: (system, repeat)}. A run that is not covered is a separate system.
+    repeats: a pattern of the runs' names, such as "{system}-seed{repeat}". A run that does not match is a separate
+        system.
 
         t = (mean_a - mean_b) / SE,  SE^2 = A + B - C
         A = variance over queries of the mean difference / Q,          Q - 1 degrees of freedom
@@ -257,8 +201,8 @@ def repeated_runs(
     """
     scores = as_scores(scores)
     refuse_ambiguous_names(scores, [] if baseline is None else [baseline])
-    check_type("repeats", repeats, (str, Mapping), "a pattern such as {system}-{repeat}, or {run: system}")
-    groups = _groups(scores, repeats)
+    check_type("repeats", repeats, str, "a pattern such as {system}-{repeat}")
+    groups = groups_by_pattern(scores.systems, repeats)
     alpha = check_alpha(alpha)
     level = 1 - alpha if level is None else check_level(level)
     correct = correction_name(correction)
@@ -300,16 +244,6 @@ def repeated_runs(
         scores.measures, systems, scores.queries, means, reasons, scores.definitions, None, dict(scores.metadata)
     )
     return RepeatedRuns(scores.measures, systems, runs, tuple(values), comparison, averaged, about)
-
-
-def _groups(scores: Scores, repeats: str | Groups) -> Groups:
-    if isinstance(repeats, str | Path):
-        if Path(repeats).is_file():
-            return read_repeats(repeats, runs=scores.systems)
-        return groups_by_pattern(scores.systems, str(repeats))
-    if missing := [run for run in scores.systems if run not in repeats]:
-        raise CalipersError(f"the run '{missing[0]}' has no system and repeat")
-    return _checked({run: repeats[run] for run in scores.systems}, "the groups")
 
 
 def _tested(values: Floats, runs: Sequence[Sequence[int]], means: Floats, a: Any, b: Any, level: float) -> Outcome:

@@ -9,7 +9,7 @@ from calipers.plot.information import dendrogram, difference_scatter, heat_map, 
 from calipers.plot.judges import confusion, slopes, survival
 from calipers.plot.measures import significance_curves, system_scores, user_models
 from calipers.plot.missing_judgments import decided_order, difference_ranges, score_ranges
-from calipers.plot.planning import budget_frontier, power_curves
+from calipers.plot.planning import power_curves
 from calipers.plot.queries import expected_histogram, query_map
 from calipers.plot.sampled_items import sampled_order
 from calipers.plot.systems import against_baseline, between_bounds, differences, means, unjudged
@@ -18,7 +18,6 @@ from calipers.plot.tools import tool_causes, tool_scores
 __all__ = [
     "against_baseline",
     "between_bounds",
-    "budget_frontier",
     "confusion",
     "decided_order",
     "dendrogram",

@@ -1,15 +1,12 @@
-"""Charts of plans: power by the number of queries, and power by a budget of judgments."""
+"""A chart of plans: power by the number of queries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from calipers.plot.drawing import RULE, altair, chart, numbers, palette, rows_of
 
 if TYPE_CHECKING:
-    from calipers.planning.budget import BudgetPlan
     from calipers.planning.sample_size import SampleSizePlan
 
 
@@ -53,43 +50,4 @@ def power_curves(plan: SampleSizePlan) -> Any:
     hand = alt.Chart(rows_of(at_hand)).mark_rule(strokeDash=[2, 3], color=RULE).encode(x=alt.X("hand:Q"))
     return (wanted + hand + lines + needed).properties(
         width=480, height=320, title=f"Power{of} by queries; dotted: the queries of the pilot data"
-    )
-
-
-@chart
-def budget_frontier(plan: BudgetPlan) -> Any:
-    """Draw each design (measure, depth, queries) by its cost and power. The line joins the best for each cost."""
-    alt = altair()
-    on = plan.frontier
-    rows = [
-        {
-            "measure": plan.measure[i], "depth": int(plan.depth[i]), "queries": int(plan.queries[i]),
-            "judgments": int(plan.judgments[i]), "power": float(plan.power[i]), "low": float(plan.low[i]),
-            "high": float(plan.high[i]), "best": i == plan.best,
-        }
-        for i in range(len(plan.measure))
-    ]  # fmt: skip
-    names = list(dict.fromkeys(plan.measure))
-    depths = sorted({int(depth) for depth in plan.depth})
-    tooltip = [
-        *(alt.Tooltip(f"{name}:N") for name in ("measure", "depth", "queries", "judgments")),
-        *numbers("power", "low", "high"),
-    ]
-    x = alt.X("judgments:Q", title="judgments")
-    y = alt.Y("power:Q", title="power", scale=alt.Scale(domain=[0, 1]))
-    colour = alt.Color("measure:N", sort=names, scale=palette(names))
-    base = alt.Chart(rows_of(rows))
-    points = base.mark_point(filled=True, size=60, opacity=0.8).encode(
-        x=x, y=y, color=colour, shape=alt.Shape("depth:N", sort=depths, title="pool depth"), tooltip=tooltip
-    )
-    best = base.transform_filter("datum.best").mark_point(size=260, strokeWidth=2, color="#000000").encode(x=x, y=y)
-    whiskers = (
-        base.transform_filter("datum.best").mark_rule(color=RULE).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
-    )
-    order = np.argsort(plan.judgments, kind="stable").tolist()
-    line = alt.Chart(rows_of([rows[i] for i in order if on[i]])).mark_line(color=RULE, interpolate="step-after")
-    return (line.encode(x=x, y=y) + whiskers + points + best).properties(
-        width=480,
-        height=340,
-        title=f"Power for {plan.budget:,} judgments; circle: the best design, with its interval",
     )
