@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -239,20 +239,16 @@ def holes(data: Path, runs: list[cal.Run]) -> Table:
         q: {d: g for d, g in of.items() if random.random() < 0.5} for q, of in whole.to_dict().items()
     }  # fmt: skip
     truth = cal.evaluate(whole, runs, "nDCG@10").values[0].mean(axis=1)
-    study = cal.Experiment(half, runs, "nDCG@10").judges(data / f"judges/dl19/{UMBRELA}.txt")
-    table = study.fill()
+    labels = cal.read_qrels(data / f"judges/dl19/{UMBRELA}.txt").to_dict()
+    filled = {q: {**labels.get(q, {}), **of} for q, of in half.items()}
     rows = []
-    for name, column in (("half of the human's labels", "human_only"), ("the holes filled by UMBRELA", "score")):
-        values = np.array(table[column], float)
-        tau = cal.stats.rank_correlation(truth, values)
-        share = float(np.mean(np.array(table["judge_share"], float))) if column == "score" else 0.0
-        rows.append((name, tau, float(np.abs(values - truth).mean()), share))
-    return Table(
-        ("labels", "tau with all human labels", "mean error of nDCG@10", "share that rests on the judge"), tuple(rows)
-    )
+    for name, known in (("half of the human's labels", half), ("the holes filled by UMBRELA", filled)):
+        values = cal.evaluate(known, runs, "nDCG@10").values[0].mean(axis=1)
+        rows.append((name, cal.stats.rank_correlation(truth, values), float(np.abs(values - truth).mean())))
+    return Table(("labels", "tau with all human labels", "mean error of nDCG@10"), tuple(rows))
 
 
-def trusted(graded: JudgeStudy, binary: JudgeStudy, covered: float, unsure: float) -> str:
+def trusted(graded: JudgeStudy, binary: JudgeStudy, covered: float) -> str:
     """The answer, in a paragraph."""
     effects = {(row[0], row[1]): row for row in graded.effects().rows}
     stats = {row[0]: dict(zip(binary.statistics().columns, row, strict=True)) for row in binary.statistics().rows}
@@ -268,26 +264,9 @@ def trusted(graded: JudgeStudy, binary: JudgeStudy, covered: float, unsure: floa
         f"relevant against not is only {min(kappas):.2f} to {max(kappas):.2f}. No judge turns a significant difference "
         f"round ({sum(int(each[9]) for each in ndcg)} conflicts in {sum(sum(map(int, each[8:11])) for each in ndcg)} "
         f"significant pairs), but UMBRELA misses {row[10]} of the human's {significant} and adds {row[11]} of its own, "
-        f"{row[7]} drops {row[6]} ranks, and {unsure:.0%} of the systems are less than 90% sure to stay above the "
-        f"next one under its own error rates. Fifteen human-judged queries repair its scores: the corrected 95% "
+        f"and {row[7]} drops {row[6]} ranks. Fifteen human-judged queries repair its scores: the corrected 95% "
         f"intervals hold the truth in {covered:.1%} of draws.\n"
     )
-
-
-def fragile(study: JudgeStudy) -> tuple[Table, float]:
-    """The top ten by UMBRELA: how few labels turn each neighbour, and the chance that the order holds."""
-    systems = study.effect.systems
-    rows = []
-    mean, chance = study.survival(UMBRELA, "nDCG@10")
-    order = np.argsort(-mean, kind="stable").tolist()
-    pairs = [(systems[a], systems[b]) for a, b in pairwise(order)]
-    sure = [float(chance[a, b]) for a, b in pairwise(order)]
-    turns = study.turns(UMBRELA, "nDCG@10", pairs[:10])
-    exact = study.turns(UMBRELA, "P@10", pairs[:10])
-    for (a, b), turn, linear, certain in zip(pairs, turns, exact, sure, strict=False):
-        rows.append((a, b, turn.difference, f"{turn.how} {turn.labels}", f"{linear.how} {linear.labels}", certain))
-    heads = ("system", "next one", "difference of nDCG@10", "labels that turn it", "of P@10", "chance that it holds")
-    return Table(heads, tuple(rows)), float(np.mean(np.array(sure) < 0.9))
 
 
 def llmjudge(data: Path) -> tuple[Table, JudgeStudy]:
@@ -303,13 +282,11 @@ def llmjudge(data: Path) -> tuple[Table, JudgeStudy]:
     return columns(rows, "judge", "labels", "agreement", "kappa", "kappa_quadratic", "alpha", "mae", "bias"), study
 
 
-def pictures(study: JudgeStudy) -> None:
-    """At single size and in few colours: both have hundreds of marks."""
-    charts = {"slopes": plot.slopes(study.effect, "nDCG@10"), "survival": plot.survival(study, UMBRELA, "nDCG@10")}
-    for name, chart in charts.items():
-        path = DOCS / f"images/judges-{name}.png"
-        styled(chart).save(str(path), format="png", scale_factor=1)
-        Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
+def picture(study: JudgeStudy) -> None:
+    """At single size and in few colours: it has hundreds of marks."""
+    path = DOCS / "images/judges-slopes.png"
+    styled(plot.slopes(study.effect, "nDCG@10")).save(str(path), format="png", scale_factor=1)
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def main(data: Path) -> None:
@@ -320,8 +297,7 @@ def main(data: Path) -> None:
     binary = cal.Experiment(human, graded.runs, "AP").judges(judges, map=BINARY, combine=("majority", "dawid-skene"))
     only = cal.Experiment(human, None).judges(judges, map=BINARY)
     repaired, below, widths, held, means = coverage(every)
-    turned, unsure = fragile(graded)
-    replace(PAGE, "judges-answer", trusted(graded, only, held, unsure))
+    replace(PAGE, "judges-answer", trusted(graded, only, held))
     replace(PAGE, "judges-agreement", agreement(binary).to_markdown())
     replace(
         PAGE,
@@ -338,14 +314,12 @@ def main(data: Path) -> None:
     replace(PAGE, "judges-rows", single_rows(means, pairs))
     replace(PAGE, "judges-binomial", binomial().to_markdown())
     replace(PAGE, "judges-elsewhere", elsewhere(data).to_markdown())
-    replace(PAGE, "judges-fragile", turned.to_markdown())
     replace(PAGE, "judges-holes", holes(data, list(graded.runs)).to_markdown())
     replace(PAGE, "judges-reliability", named(binary.reliability()).to_markdown())
-    replace(PAGE, "judges-knowledge", named(graded.knowledge().table()).to_markdown())
     table, study = llmjudge(data)
     replace(PAGE, "judges-llmjudge", table.to_markdown())
     replace(PAGE, "judges-raters", study.alpha_of_all().to_markdown())
-    pictures(graded)
+    picture(graded)
 
 
 if __name__ == "__main__":

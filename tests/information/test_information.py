@@ -34,7 +34,6 @@ from calipers.information.information_tau import tau, tau_between
 from calipers.information.joint_information import joint, joint_of, known_by_groups, known_together
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_scores import ric
-from calipers.judging import information_of_judges
 from calipers.native import plain, scanner
 from conftest import Require
 
@@ -549,45 +548,6 @@ def test_ric_of_preferences() -> None:
             wanted = sum(n / len(kept) * log2(2 * n / (right + wrong)) for n in (right, wrong) if n)
             assert abs(found.bits[s, 0]) == pytest.approx(wanted, abs=NEAR)
         assert found.null.shape == (2, 3, 1)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_several_judges_by_counting(seed: int) -> None:
-    """Grades, preferences and a gold-standard ranking at once: I(R; Q1, Q2, Q3) over pairs that one of them orders."""
-    draw = random.Random(seed)
-    names = [f"d{i}" for i in range(8)]
-    grades = {d: draw.choice([0, 0, 1, 2]) for d in names} | {"d0": 1, "d1": 0}
-    pairs = [("q", *draw.sample(names, 2)) for _ in range(6)]
-    gold = dict(zip(draw.sample(names, 6), range(6, 0, -1), strict=True))
-    run = dict(zip(draw.sample(names, 6), range(6, 0, -1), strict=True))
-    judges = {"grades": {"q": grades}, "pairs": cal.Preferences.from_pairs(pairs), "gold": DictRun({"q": gold}, "gold")}
-    found = information_of_judges(judges, {"s": {"q": run}}, draws=2)
-    won: Counter[tuple[str, str]] = Counter((better, worse) for _, better, worse in pairs)
-    relevant = {d for d in names if grades[d] >= 1} | {better for _, better, _ in pairs}
-    last = min((run[d] for d in relevant if d in run), default=math.inf)
-    cut = {d: score for d, score in run.items() if score >= last}
-    shown_first: Counter[tuple[int, ...]] = Counter()
-    ordered = 0
-    for one, other in permutations(names, 2):
-        said = tuple(
-            int(np.sign(value))
-            for value in (
-                grades[one] - grades[other], won[one, other] - won[other, one], gold.get(one, 0) - gold.get(other, 0)
-            )
-        )  # fmt: skip
-        if any(said):
-            ordered += 1
-            shown_first[said] += cut.get(one, 0) > cut.get(other, 0)
-    bits = {row[0]: row[1] for row in found.table().rows}
-    wanted = sum(
-        2 * count / ordered * log2(2 * count / (count + shown_first[tuple(-sign for sign in said)]))
-        for said, count in shown_first.items()
-        if count
-    )
-    assert bits["all together"] == pytest.approx(wanted, abs=1e-6)
-    assert found.null.shape == (2, 4, 1)
-    with pytest.raises(CalipersError, match="rankings alone"):
-        information_of_judges({"gold": DictRun({"q": gold}, "gold")}, {"s": {"q": run}})
 
 
 # --- information difference -------------------------------------------------------------------------------

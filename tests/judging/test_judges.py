@@ -1,4 +1,4 @@
-"""Judges: agreement against its peers, and the mathematics of repair, robustness and combination by brute force."""
+"""Judges: agreement against its peers, and the mathematics of repair and combination by brute force."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from calipers.judging.effects_on_systems import largest_drop
 from calipers.judging.grade_scales import on_one_scale
 from calipers.judging.judge_table import JudgeTable
 from calipers.judging.repaired_scores import helped
-from calipers.judging.robustness import drawn_labels
 from calipers.judging.score_repair import best_weight, cross_fitted, prediction_powered, skewed_interval
 
 FIRST = "judge,labels,missing,agreement,kappa,kappa_linear,kappa_quadratic,alpha,bias"
@@ -588,90 +587,7 @@ def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: P
     assert (np.concatenate(every) < 0.92).mean() < 0.01
 
 
-# -- robustness --------------------------------------------------------------------------------------
-
-
-def _tiny(seed: int) -> tuple[Graded, dict[str, Graded]]:
-    random = np.random.default_rng(seed)
-    graded = {f"q{q}": {d: float(random.integers(3)) for d in "abcd"} for q in range(2)}
-    graded["q0"]["a"], graded["q0"]["b"] = 2.0, 0.0  # all grades occur
-    graded["q1"]["a"] = 1.0
-    runs = {
-        name: {q: {d: float(score) for d, score in zip("abcde", random.permutation(5), strict=True)} for q in graded}
-        for name in ("one", "two")
-    }
-    return graded, runs
-
-
-def _fewest_by_enumeration(graded: Graded, runs: dict[str, Graded], measure: str) -> int | None:
-    """The least number of changed labels over all 3^8 gradings that turn the order."""
-    labels = [(q, d) for q in graded for d in graded[q]]
-    before = cal.evaluate(graded, runs, measure).values[0].mean(axis=1)
-    sign = 1 if before[0] >= before[1] else -1
-    copies: Graded = {}
-    changed = []
-    for g, grades in enumerate(product((0.0, 1.0, 2.0), repeat=len(labels))):
-        changed.append(sum(graded[q][d] != grade for (q, d), grade in zip(labels, grades, strict=True)))
-        for (q, d), grade in zip(labels, grades, strict=True):
-            copies.setdefault(f"{g}.{q}", {})[d] = grade
-    many = {name: {f"{g}.{q}": of[q] for g in range(len(changed)) for q in graded} for name, of in runs.items()}
-    bound = cal.parse(measure).bind(cal.Judgments.from_dict(graded).pool)
-    scores = cal.evaluate(copies, many, [bound]).values[0].reshape(2, len(changed), len(graded)).mean(axis=2)
-    turned = sign * (scores[0] - scores[1]) < -1e-12
-    return min((c for c, yes in zip(changed, turned.tolist(), strict=True) if yes), default=None)
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("measure", ["P@2", "DCG@3", "RBP(p=0.5)", "SDCG@2"])
-def test_fewest_labels_are_exact_for_linear_measures(seed: int, measure: str) -> None:
-    graded, runs = _tiny(seed)
-    (turn,) = cal.Experiment(graded, runs, measure).judges({"j": graded}).turns("j", measure)
-    assert turn.exact
-    assert turn.labels == _fewest_by_enumeration(graded, runs, measure)
-
-
-@pytest.mark.parametrize("measure", ["nDCG@3", "AP", "RR", "V2(P@2)"])
-def test_fewest_labels_of_other_measures_are_a_proof(measure: str) -> None:
-    for seed in range(2):
-        graded, runs = _tiny(seed)
-        found = cal.Experiment(graded, runs, measure).judges({"j": graded})
-        (turn,) = found.turns("j", measure)
-        assert not turn.exact
-        if turn.rows is None:
-            assert turn.how == "not found"
-            continue
-        changed = {q: dict(of) for q, of in graded.items()}
-        for _, _, _, _, query, document, grade, to in found.wrong_labels().rows:
-            assert changed[str(query)][str(document)] == grade != to
-            changed[str(query)][str(document)] = float(to)
-        scores = cal.evaluate(changed, runs, measure)
-        after = dict(zip(scores.systems, np.nanmean(scores.values[0], axis=1), strict=True))
-        assert after[turn.system_a] < after[turn.system_b]
-        if measure != "V2(P@2)":
-            assert turn.labels >= (_fewest_by_enumeration(graded, runs, measure) or 0)
-
-
-def test_random_errors_follow_the_judges_own_confusion_matrix() -> None:
-    human, judge = labelled(2, grades=3, judges=1, gaps=0, queries=8)
-    judge_table = JudgeTable.of(human, {"j": judge})
-    drawn = drawn_labels(judge_table, "j", draws=4000, seed=1)
-    counts = Confusion.of(judge_table, "j", square=False).counts
-    for c, label in enumerate((0.0, 1.0, 2.0)):
-        shares = [(drawn[:, judge_table.labels("j") == label] == grade).mean() for grade in (0.0, 1.0, 2.0)]
-        assert np.allclose(shares, counts[:, c] / counts[:, c].sum(), atol=0.01)
-    runs = {
-        "good": {q: {d: g + 0.01 * i for i, (d, g) in enumerate(of.items())} for q, of in human.items()},
-        "bad": {q: {d: -g - 0.01 * i for i, (d, g) in enumerate(of.items())} for q, of in human.items()},
-    }
-    sure = cal.Experiment(human, runs, "nDCG@5").judges({"copy": human})
-    mean, chance = sure.survival("copy", draws=20)
-    assert chance.tolist() == [[0.5, 1.0], [0.0, 0.5]]
-    assert mean[0] > mean[1]
-    _, unsure = cal.Experiment(human, runs, "nDCG@5").judges({"j": judge}).survival("j", draws=50)
-    assert np.allclose(unsure + unsure.T, 1)
-
-
-# -- combination and holes ---------------------------------------------------------------------------
+# -- combination -------------------------------------------------------------------------------------
 
 
 def _likelihood(labels: np.ndarray, prior: np.ndarray, confusion: np.ndarray) -> float:
@@ -735,48 +651,12 @@ def test_combined_judges_are_judges(collection: Path) -> None:
     assert set(accuracy) == {"llm-a", "llm-b"}
 
 
-def test_filling_holes_shows_whom_the_score_rests_on() -> None:
-    human = {"q1": {"a": 1.0, "b": 0.0}, "q2": {"a": 2.0}}
-    judge = {"q1": {"a": 0.0, "c": 1.0}, "q2": {"d": 1.0}, "q3": {"x": 1.0}}
-    runs = {"one": {q: {d: 9.0 - i for i, d in enumerate("cabdx")} for q in ("q1", "q2", "q3")},
-            "two": {q: {"b": 1.0} for q in ("q1", "q2")}}  # fmt: skip
-    found = cal.Experiment(human, runs, ["DCG@4", "P@4"]).judges({"j": judge})
-    filled = {"q1": {"a": 1.0, "b": 0.0, "c": 1.0}, "q2": {"a": 2.0, "d": 1.0}}
-    by_hand = cal.evaluate(filled, runs, ["DCG@4", "P@4"])
-    rows = {(row[1], row[2]): row for row in found.fill().rows}
-    for m, measure in enumerate(("DCG@4", "P@4")):
-        assert rows[measure, "one"][3] == pytest.approx(by_hand.values[m, 0].mean())
-    people = 1 / math.log2(3) + 2 / math.log2(3)  # a at rank 2 of either query
-    model = 1 / math.log2(2) + 1 / math.log2(5)  # c first, d fourth
-    assert rows["DCG@4", "one"][4] == pytest.approx(people / (people + model))
-    assert rows["P@4", "one"][4:6] == (pytest.approx(0.5), pytest.approx(0.5))
-    assert rows["P@4", "one"][7:] == (3, 2)
-    assert math.isnan(float(rows["P@4", "two"][4]))
-
-
-# -- information -------------------------------------------------------------------------------------
-
-
-def test_what_judges_know_is_ric_with_the_roles_exchanged(collection: Path) -> None:
-    human = cal.read_qrels(collection / "human.qrels")
-    runs = cal.read_runs(str(collection / "runs"))
-    twin = cal.Experiment(human, runs, "nDCG@10").judges({"twin": human}).knowledge(draws=2)
-    ric = cal.evaluate(human, runs, "RIC", empty="skip").values[0]
-    assert np.allclose(twin.bits, np.nanmean(ric, axis=1))  # two who always agree know what one does
-    both = cal.Experiment(human, runs, "nDCG@10").judges({"b": collection / "llm-b.qrels"}).knowledge(draws=3)
-    assert (both.bits[-1] >= both.bits[:-1].max(axis=0) - 1e-12).all()
-    assert (both.null >= 0).all()
-    table = both.table()
-    assert table.columns == ("judge", "bits", "null_mean", "null_sd", "above_null", "best_system")
-    assert [row[0] for row in table.rows] == ["human", "b", "all together"]
-
-
 # -- on the screen -----------------------------------------------------------------------------------
 
 
 SHOWN = (
     "statistics", "intervals", "confusion", "grades", "queries", "raters", "reliability", "ranks", "conditional",
-    "favours", "robustness", "labels", "chances", "knowledge", "filled",
+    "favours",
 )  # fmt: skip
 
 
@@ -788,11 +668,7 @@ def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> N
     assert result.exit_code == 0, result.output
     written = {path.stem for path in tmp_path.iterdir()}
     assert written == {*SHOWN, "confusion-llm-a", "confusion-llm-b"} - {"confusion"}
-    for arguments in (
-        (),
-        ("--systems", collection / "runs", "-m", "P@5"),
-        ("--systems", collection / "runs", "-m", "P@5", "--show", "chances"),
-    ):
+    for arguments in ((), ("--systems", collection / "runs", "-m", "P@5")):
         chart = tmp_path / "chart.svg"
         result = run("judges", collection / "human.qrels", collection / "llm-a.qrels", *arguments, "--plot", chart)
         assert result.exit_code == 0, result.output

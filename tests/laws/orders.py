@@ -43,10 +43,7 @@ SAMPLED = [  # what draws anything, so that draws must not depend on the order e
     "metaeval Q R -m 'AP nDCG@5' --sets all,broad,focused,left,right --table scores,tau",
     "judges Q J --show intervals",
     "judges Q J --systems A --systems B -m 'AP' --show favours",
-    "judges Q J --systems A --systems B -m 'AP' --show robustness --draws 20",
-    "judges Q J --systems A --systems B -m 'AP' --show labels --draws 20",
     "judges H J --systems A --systems B -m 'AP' --show corrected",
-    "judges Q J --systems A --systems B -m 'AP' --show knowledge --draws 20",
     "information joint Q A B --draws 5 -q",
 ]
 OF_FILES = [  # of scores and texts

@@ -25,7 +25,6 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, Significance, lists, significance
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.judging.judge_study import JudgeStudy
@@ -35,8 +34,7 @@ OF_LABELS = (
     "agreement", "statistics", "intervals", "confusion", "grades", "queries", "raters", "reliability",
 )  # fmt: skip
 OF_SYSTEMS = (
-    "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "filled", "robustness",
-    "labels", "chances", "knowledge", "circularity",
+    "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "circularity",
 )  # fmt: skip
 OF_VERDICTS = ("verdicts", "bias")  # and the differences of systems
 
@@ -58,9 +56,7 @@ class JudgesTables:
     """The tables that are asked for, and what they need."""
 
     correct: bool
-    fill: bool
     groups: str | None
-    pairs: tuple[tuple[str, str], ...]
     show: tuple[str, ...]
     level: float
     draws: int | None
@@ -69,7 +65,7 @@ class JudgesTables:
 
     def tables(self, systems: bool, several: bool) -> list[str]:
         """Return the names of the tables to print, in order. The default depends on systems and output format."""
-        asked = {"families": self.groups is not None, "corrected": self.correct, "filled": self.fill}
+        asked = {"families": self.groups is not None, "corrected": self.correct}
         wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
         if of_verdicts := [name for name in wanted if name in OF_VERDICTS]:
             raise CalipersError(f"{of_verdicts[0]} needs a table of verdicts: calipers judges verdicts.csv")
@@ -115,11 +111,6 @@ class JudgesTables:
     "intervals (prediction-powered inference).",
 )
 @click.option(
-    "--fill",
-    is_flag=True,
-    help="Scores with each judge's labels where people gave none, and the share that rests on either.",
-)
-@click.option(
     "--combine",
     multiple=True,
     type=LibraryChoice("calipers.judging.combination:COMBINATIONS"),
@@ -130,14 +121,6 @@ class JudgesTables:
     metavar="FILE",
     type=FILE,
     help="CSV whose first two columns are systems and their groups: does a judge favour a family of systems?",
-)
-@click.option(
-    "--pair",
-    "pairs",
-    nargs=2,
-    multiple=True,
-    metavar="SYSTEM SYSTEM",
-    help="For --show robustness and labels: this pair, instead of neighbours in the order of systems.",
 )
 @click.option(
     "--show",
@@ -160,10 +143,10 @@ class JudgesTables:
     "--draws",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Resamples of queries [default: 1000], of labels for chances [200], of shuffled lists for knowledge [5].",
+    help="Resamples of queries [default: 1000].",
 )
 @significance("holm")
-@plot_option("the confusion matrices; with --systems how the systems' ranks move; for chances, those")
+@plot_option("the confusion matrices; with --systems how the systems' ranks move")
 @lists
 @several_outputs
 def command(
@@ -213,7 +196,7 @@ def command(
     tables = {name: each for what in wanted for name, each in _tables(found, what, asked, drawn, of_group).items()}
     _say(found, wanted, tables, lists.strict)
     if plot:
-        _draw(found, wanted, plot, drawn)
+        _draw(found, plot)
     output.write_several(tables)
 
 
@@ -255,7 +238,7 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
 def _tables(
     found: JudgeStudy, what: str, asked: JudgesTables, drawn: Mapping[str, int], groups: dict[str, str] | None
 ) -> dict[str, tuple[str, Table]]:
-    level, seed, pairs = asked.level, drawn["seed"], asked.pairs or None
+    level, seed = asked.level, drawn["seed"]
     if what == "confusion":
         found.refuse_other_scales()
         return {
@@ -285,12 +268,7 @@ def _tables(
             "differences corrected by the human's judgments",
             lambda: found.correct_differences(level, seed),
         ),
-        "filled": ("scores with the holes filled", found.fill),
-        "robustness": ("fewest labels that turn an order", lambda: found.robustness(pairs)),
-        "labels": ("labels whose change turns an order", lambda: found.wrong_labels(pairs)),
-        "chances": ("the chance that the better one stays better", lambda: found.chances(**drawn)),
         "circularity": ("systems re-ranked by the judge's own labels", found.circularity),
-        "knowledge": ("what the judges know, in bits", lambda: found.knowledge(**drawn).table()),
     }
     title, make = makers[what]
     return {what: (title, make())}
@@ -311,11 +289,10 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         about = found.effect.testing
         corrected = "" if about["correction"] in (None, "none") else f", corrected by {about['correction']}"
         note(f"pairs of systems by the {about['test']} test{corrected}, alpha {about['alpha']:g}")
-    for name in ("intervals", "favours", "families", "chances", "knowledge"):
+    for name in ("intervals", "favours", "families"):
         if name in tables:
             about = tables[name][1].metadata
-            over = f", {counted(about['queries'], 'query')} that all have judged" if "queries" in about else ""
-            note(f"{name}: {about['draws']} draws, seed {about['seed']}{over}")
+            note(f"{name}: {about['draws']} draws, seed {about['seed']}")
     if "reliability" in tables:
         about = tables["reliability"][1].metadata
         note(f"EM: {about['steps']} steps{'' if about['converged'] else ', not converged'}")
@@ -329,23 +306,14 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         from calipers.judging.circularity import circularity_notes
 
         warn(circularity_notes(tables["circularity"][1]), strict)
-    if "robustness" in tables and "at most" in tables["robustness"][1]["how"]:
-        note("`at most` comes from changing one label after the other: fewer may suffice (--show labels lists them)")
 
 
-def _draw(found: JudgeStudy, wanted: Sequence[str], plot: str, drawn: Mapping[str, int]) -> None:
+def _draw(found: JudgeStudy, plot: str) -> None:
     from calipers import plot as charts
 
     if found.on_systems is None:
         found.refuse_other_scales()
         chart = charts.stacked(*(charts.confusion(each) for each in found.confusion.values()))
-    elif "chances" in wanted:
-        parts = [
-            charts.survival(found, judge, measure, **drawn)
-            for judge in found.judges
-            for measure in found.effect.measures
-        ]
-        chart = charts.stacked(*parts)
     else:
         chart = charts.stacked(*(charts.slopes(found.on_systems, measure) for measure in found.effect.measures))
     charts.save(chart, plot)

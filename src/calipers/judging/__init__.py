@@ -4,7 +4,6 @@ from calipers.lazy_names import lazy_names
 
 _HOMES = {
     "judge_study": ("JudgeStudy", "judges"),
-    "judge_information": ("information_of_judges",),
     "verdict_study": ("VerdictStudy", "judge_verdicts"),
     "score_repair": ("prediction_powered",),
 }

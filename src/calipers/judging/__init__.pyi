@@ -1,4 +1,3 @@
-from calipers.judging.judge_information import information_of_judges as information_of_judges
 from calipers.judging.judge_study import JudgeStudy as JudgeStudy
 from calipers.judging.judge_study import judges as judges
 from calipers.judging.score_repair import prediction_powered as prediction_powered

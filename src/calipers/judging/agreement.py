@@ -160,28 +160,25 @@ class Confusion:
     """Confusion matrix of a judge and the human, for each query."""
 
     judge: str
-    rows: tuple[float, ...]  # grades of the human
-    columns: tuple[float, ...]  # grades of the judge; equal to `rows` if the matrix is square
+    grades: Floats  # all that either of the two uses
     by_query: Floats  # [query, grade of the human, grade of the judge]
     queries: tuple[str, ...]  # queries with labels of both
 
     @classmethod
-    def of(cls, judge_table: JudgeTable, judge: str | int, *, square: bool = True) -> Confusion:
-        """Count the labels of one judge. square: rows and columns are all grades that either of the two uses."""
+    def of(cls, judge_table: JudgeTable, judge: str | int) -> Confusion:
+        """Count the labels of one judge."""
         place = judge_table.place(judge)
         chosen = np.flatnonzero(judge_table.common(place))
         first, second = judge_table.grade[0, chosen], judge_table.grade[place, chosen]
-        rows, columns = np.unique(first), np.unique(second)
-        if square:
-            rows = columns = np.union1d(rows, columns)
+        grades = np.union1d(first, second)
+        size = len(grades)
         asked, query = np.unique(judge_table.whole.pool.query[chosen], return_inverse=True)
-        cell = (query * len(rows) + np.searchsorted(rows, first)) * len(columns) + np.searchsorted(columns, second)
-        counts = np.bincount(cell, minlength=len(asked) * len(rows) * len(columns))
+        cell = (query * size + np.searchsorted(grades, first)) * size + np.searchsorted(grades, second)
+        counts = np.bincount(cell, minlength=len(asked) * size**2)
         return cls(
             judge=judge_table.names[place],
-            rows=tuple(rows.tolist()),
-            columns=tuple(columns.tolist()),
-            by_query=counts.reshape(len(asked), len(rows), len(columns)).astype(np.float64),
+            grades=grades,
+            by_query=counts.reshape(len(asked), size, size).astype(np.float64),
             queries=tuple(judge_table.queries[q] for q in asked.tolist()),
         )
 
@@ -190,15 +187,11 @@ class Confusion:
         """[grade of the human, grade of the judge]."""
         return np.asarray(self.by_query.sum(axis=0))
 
-    @property
-    def grades(self) -> Floats:
-        return np.array(self.columns)
-
     def table(self) -> Table:
         """Return one row per human grade: judge, human (the grade), and the number of labels per grade of the judge."""
-        lines = zip(self.rows, self.counts.tolist(), strict=True)
+        lines = zip(self.grades.tolist(), self.counts.tolist(), strict=True)
         rows = tuple((self.judge, _grade(grade), *map(int, line)) for grade, line in lines)
-        return Table(("judge", "human", *(f"{grade:g}" for grade in self.columns)), rows)
+        return Table(("judge", "human", *(f"{grade:g}" for grade in self.grades.tolist())), rows)
 
     def by_grade(self) -> Table:
         """Return one row per grade: judge, grade, human and judged (numbers of labels), precision, recall and F1."""
@@ -210,7 +203,7 @@ class Confusion:
             _ratio(both, human),
             _ratio(2 * both, human + judged),
         )
-        lines = zip(self.rows, *(column.tolist() for column in columns), strict=True)
+        lines = zip(self.grades.tolist(), *(column.tolist() for column in columns), strict=True)
         rows = tuple((self.judge, _grade(grade), *cells) for grade, *cells in lines)
         return Table(("judge", "grade", "human", "judged", "precision", "recall", "f1"), rows)
 

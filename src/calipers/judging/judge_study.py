@@ -6,14 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from calipers.checks import check_level, check_whole
+from calipers.checks import check_level
 from calipers.choices import Correction, TestName
-from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run, remembered
 from calipers.collection.sources import JudgmentsLike
 from calipers.errors import CalipersError, warn_user
@@ -21,16 +18,10 @@ from calipers.evaluation.evaluation import Evaluation
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
 from calipers.judging.circularity import circularity_table
 from calipers.judging.combination import reliability, with_combined
-from calipers.judging.effects_on_systems import Effects, effects_of, whole
+from calipers.judging.effects_on_systems import Effects, effects_of
 from calipers.judging.grade_scales import ADVICE, Map
-from calipers.judging.hole_filling import filled_table
-from calipers.judging.judge_information import DRAWS as KNOWLEDGE_DRAWS
-from calipers.judging.judge_information import Knowledge, knowledge_of
 from calipers.judging.judge_table import JudgeTable
 from calipers.judging.repaired_scores import corrected_differences, corrected_means
-from calipers.judging.robustness import DRAWS as LABEL_DRAWS
-from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
-from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Cell, Table, as_number
@@ -286,86 +277,6 @@ class JudgeStudy(Result):
         check_level(level)
         return corrected_differences(self.effect, level, seed)
 
-    def fill(self) -> Table:
-        """Return scores with a judge's labels for documents without human labels, and the shares that depend on each.
-
-        judge, measure, system, score, human_share, judge_share, human_only, labels_human, labels_judge.
-        """
-        return filled_table(self.judge_table, self.evaluation, self.effect.scores[0], self.judges)
-
-    def ranked(self, judge: str) -> Ranked:
-        """Return the documents with a label of the judge that systems retrieved, to try other labels."""
-        return Ranked.of(self.judge_table, judge, self.evaluation, self.effect.systems)
-
-    def turns(self, judge: str, measure: str, pairs: Iterable[tuple[str, str]] | None = None) -> list[Turn]:
-        """Return the fewest labels that reverse the order of two systems, for these pairs or for neighbours."""
-        ranked = self.ranked(judge)
-        place = {system: s for s, system in enumerate(self.effect.systems)}
-        if pairs is None:
-            mean = ranked.means(ranked.bound(measure), ranked.lists())
-            chosen = list(pairwise(np.argsort(-mean, kind="stable").tolist()))
-        else:
-            chosen = [(_system(place, a), _system(place, b)) for a, b in pairs]
-        grades = self.judge_table.scale(judge).grades
-        return [fewest_labels(ranked, measure, a, b, np.array(grades)) for a, b in chosen]
-
-    def robustness(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
-        """Return the fewest labels that reverse each order: one row per judge, measure and pair of systems."""
-        wanted = None if pairs is None else list(pairs)
-        rows: list[tuple[Cell, ...]] = [
-            (judge, measure, turn.system_a, turn.system_b, turn.difference, turn.labels, turn.how, self._labels(judge))
-            for judge in self.judges
-            for measure in self.effect.measures
-            for turn in self.turns(judge, measure, wanted)
-        ]
-        columns = ("judge", "measure", "system_a", "system_b", "difference", "labels", "how", "of_labels")
-        return Table(columns, tuple(rows))
-
-    def wrong_labels(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
-        """Return labels that reverse an order: judge, measure, system_a, system_b, query, document, grade, changed."""
-        wanted = None if pairs is None else list(pairs)
-        rows: list[tuple[Cell, ...]] = []
-        for judge in self.judges:
-            known = self.judge_table.judgments(judge)
-            for measure in self.effect.measures:
-                for turn in self.turns(judge, measure, wanted):
-                    changed = zip([] if turn.rows is None else turn.rows.tolist(), turn.grades.tolist(), strict=True)
-                    rows += [
-                        (judge, measure, turn.system_a, turn.system_b, *_label(known, row), whole(to))
-                        for row, to in changed
-                    ]
-        columns = ("judge", "measure", "system_a", "system_b", "query", "document", "grade", "changed")
-        return Table(columns, tuple(rows))
-
-    def survival(
-        self, judge: str, measure: str | None = None, draws: int = LABEL_DRAWS, seed: int = SEED
-    ) -> tuple[Floats, Floats]:
-        """Return the mean of each system under a judge's labels, and the probability that A beats B, [A, B].
-
-        The probability is over labels that the human could have given, drawn by the judge's confusion matrix.
-        """
-        check_whole("draws", draws)
-        name = self.effect.measures[0] if measure is None else measure
-        return survival(self.judge_table, self.ranked(judge), judge, name, draws, seed)
-
-    def chances(self, draws: int = LABEL_DRAWS, seed: int = SEED) -> Table:
-        """Return, per pair of systems, the probability that the better one stays better under drawn labels.
-
-        Columns: judge, measure, system_a (the better one by the judge's labels), system_b, difference, chance.
-        """
-        rows: list[tuple[Cell, ...]] = []
-        for judge in self.judges:
-            for measure in self.effect.measures:
-                mean, chance = self.survival(judge, measure, draws, seed)
-                order, names = np.argsort(-mean, kind="stable").tolist(), self.effect.systems
-                rows += [
-                    (judge, measure, names[a], names[b], float(mean[a] - mean[b]), float(chance[a, b]))
-                    for i, a in enumerate(order)
-                    for b in order[i + 1 :]
-                ]
-        columns = ("judge", "measure", "system_a", "system_b", "difference", "chance")
-        return Table(columns, tuple(rows), {"draws": draws, "seed": seed})
-
     def circularity(self) -> Table:
         """Return how well orders of systems agree if every run is re-ranked by the judge's own labels.
 
@@ -373,18 +284,6 @@ class JudgeStudy(Result):
         re-ranking, under the labels of people (gain_human) and of the judge (gain_judge). See Clarke & Dietz 2024.
         """
         return circularity_table(self.judge_table, self.evaluation, self.effect)
-
-    def knowledge(self, draws: int = KNOWLEDGE_DRAWS, seed: int = SEED) -> Knowledge:
-        """Return the information of systems' orders about each judge, in bits, with that of shuffled lists."""
-        if not self.runs:
-            raise CalipersError("the information of judges needs runs, but no runs were given")
-        judge_table = self.judge_table
-        alone = replace(
-            judge_table, names=judge_table.names[: self.single + 1], grade=judge_table.grade[: self.single + 1]
-        )
-        options = self.evaluation.options
-        how: dict[str, Any] = {"ties": options.ties, "depth": options.depth, "jobs": self.evaluation.jobs}
-        return knowledge_of(alone, self.runs, draws=draws, seed=seed, **how)
 
     # -- what to say -------------------------------------------------------------------------------
 
@@ -403,15 +302,15 @@ class JudgeStudy(Result):
             confusion = self.confusion[judge]
             human, theirs = (np.flatnonzero(confusion.counts.sum(axis=axis)) for axis in (1, 0))
             if len(human) == 1 and len(theirs) == 1:
-                grade = confusion.rows[human[0]], confusion.columns[theirs[0]]
+                grade = confusion.grades[human[0]], confusion.grades[theirs[0]]
                 said.append(
                     f"{judge}: kappa is undefined: the human and the judge gave one grade only ({grade[0]:g})"
                     if grade[0] == grade[1]
                     else f"{judge}: the human gave grade {grade[0]:g} only and the judge {grade[1]:g} only: kappa is 0"
                 )
             elif len(theirs) == 1 or len(human) == 1:
-                who, grade = ("the judge", confusion.columns[theirs[0]]) if len(theirs) == 1 else (
-                    "the human", confusion.rows[human[0]])  # fmt: skip
+                who, grade = ("the judge", confusion.grades[theirs[0]]) if len(theirs) == 1 else (
+                    "the human", confusion.grades[human[0]])  # fmt: skip
                 said.append(f"{judge}: {who} gave one grade only ({grade:g}), so kappa is 0")
             strays = sorted(set(self.judge_table.scale(judge).grades) - set(self.judge_table.scale(0).grades))
             if strays and judge != MEAN:
@@ -436,20 +335,6 @@ class JudgeStudy(Result):
                 f"(at most {self.judge_table.extra(most)}, {most}); they are not in the agreement"
             )
         return tuple(said)
-
-    def _labels(self, judge: str) -> int:
-        return int(self.judge_table.given[self.judge_table.place(judge)].sum())
-
-
-def _label(known: Judgments, row: int) -> tuple[str, str, float]:
-    """Return the query, the document and the grade of a label."""
-    return known.queries[int(known.pool.query[row])], known.document_names[row], whole(float(known.pool.grade[row]))
-
-
-def _system(place: Mapping[str, int], name: str) -> int:
-    if name not in place:
-        raise CalipersError(f"there is no system '{name}'; there are {', '.join(list(place)[:10])}")
-    return place[name]
 
 
 def _count(number: int, what: str) -> str:

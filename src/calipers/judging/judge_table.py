@@ -105,10 +105,6 @@ class JudgeTable:
         """Return the number of documents that this judge has labelled and the first has not."""
         return int((~self.given[0] & self.given[self.place(judge)]).sum())
 
-    def asked(self, judge: str | int) -> NDArray[np.bool_]:
-        """Return True for the queries with a label of this judge."""
-        return np.asarray(self.whole.pool.count(self.given[self.place(judge)]) > 0)
-
     def labels(self, judge: str | int) -> Floats:
         """Return the labels that this judge gave, without missing ones."""
         place = self.place(judge)

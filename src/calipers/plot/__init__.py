@@ -6,7 +6,7 @@ Each function returns an Altair chart. Notebooks show it without a network; `sav
 from calipers.plot.changes import gains_and_losses
 from calipers.plot.drawing import save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
-from calipers.plot.judges import confusion, slopes, survival
+from calipers.plot.judges import confusion, slopes
 from calipers.plot.measures import significance_curves, system_scores, user_models
 from calipers.plot.missing_judgments import decided_order, difference_ranges, score_ranges
 from calipers.plot.planning import power_curves
@@ -36,7 +36,6 @@ __all__ = [
     "significance_curves",
     "slopes",
     "stacked",
-    "survival",
     "system_scores",
     "tau_scatter",
     "tool_causes",

@@ -1,4 +1,4 @@
-"""Charts of judges: what they call each grade, how systems move under them, and which orders survive their errors."""
+"""Charts of judges: what they call each grade, and how systems move under them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,20 @@ import numpy as np
 
 from calipers.errors import chosen_measure
 from calipers.plot.drawing import (
-    BETTER,
     COLOURS,
-    NEITHER,
-    WORSE,
     altair,
     cell_size,
     chart,
     label_expression,
-    matrix_axis,
     numbers,
     palette,
     rows_of,
 )  # fmt: skip
 from calipers.results.tables import as_number
-from calipers.stats.row_ranks import descending_ranks
 
 if TYPE_CHECKING:
     from calipers.judging.agreement import Confusion
     from calipers.judging.effects_on_systems import Effects
-    from calipers.judging.judge_study import JudgeStudy
 
 NAMED = 6  # number of lines with colours: the systems that move most
 
@@ -39,14 +33,14 @@ def confusion(found: Confusion) -> Any:
     share = found.counts / np.maximum(found.counts.sum(axis=1, keepdims=True), 1)
     rows = [
         {"human": f"{row:g}", "judge": f"{column:g}", "labels": int(found.counts[i, j]), "share": float(share[i, j])}
-        for i, row in enumerate(found.rows)
-        for j, column in enumerate(found.columns)
+        for i, row in enumerate(found.grades)
+        for j, column in enumerate(found.grades)
     ]
-    step = alt.Step(cell_size(len(found.columns), 360))
+    step = alt.Step(cell_size(len(found.grades), 360))
     base = alt.Chart(rows_of(rows)).encode(
-        x=alt.X("judge:N", title=f"grade by {found.judge}", sort=[f"{c:g}" for c in found.columns],
+        x=alt.X("judge:N", title=f"grade by {found.judge}", sort=[f"{c:g}" for c in found.grades],
                 axis=alt.Axis(labelAngle=0, orient="top")),
-        y=alt.Y("human:N", title="grade by the human", sort=[f"{r:g}" for r in found.rows]),
+        y=alt.Y("human:N", title="grade by the human", sort=[f"{r:g}" for r in found.grades]),
         tooltip=[alt.Tooltip("human:N"), alt.Tooltip("judge:N"), alt.Tooltip("labels:Q"),
                  *numbers("share=of the human's", format=".1%")],
     )  # fmt: skip
@@ -56,7 +50,7 @@ def confusion(found: Confusion) -> Any:
     )
     ink = alt.condition("datum.share > 0.5", alt.value("white"), alt.value("#333333"))
     text = base.mark_text(fontSize=11).encode(text=alt.Text("labels:Q"), color=ink)
-    layers = [squares, text] if len(found.columns) <= 10 else [squares]
+    layers = [squares, text] if len(found.grades) <= 10 else [squares]
     return alt.layer(*layers).properties(
         width=step, height=step, title=f"Grades by {found.judge} for each grade by the human"
     )
@@ -103,41 +97,4 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
     height = max(160, min(14 * len(effects.systems), 900))
     return alt.layer(base.mark_line(strokeWidth=1.5, opacity=0.8), base.mark_circle(size=30)).properties(
         width=max(220, 110 * len(order)), height=height, title=f"{effects.measures[m]}: the systems under each judge"
-    )
-
-
-@chart
-def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws: Any) -> Any:
-    """Draw the chance that the system of the row still beats the system of the column, given the errors of a judge.
-
-    The errors follow the confusion matrix of the judge. The best systems by the judge's labels come first. Blue: the
-    order is safe. Grey: both orders have the same chance.
-    """
-    alt = altair()
-    names = study.effect.systems
-    name = study.effect.measures[chosen_measure(measure, study.effect.measures)]
-    mean, chance = study.survival(judge, name, **draws)
-    best_first = np.argsort(descending_ranks(mean[None])[0], kind="stable").tolist()
-    order = [names[s] for s in best_first]
-    rows = [
-        {"row": names[a], "column": names[b], "chance": float(chance[a, b])}
-        for a in best_first for b in best_first if a != b
-    ]  # fmt: skip
-    places, axis = alt.Scale(domain=tuple(order)), matrix_axis(order)
-    scale = alt.Scale(domain=[0, 0.5, 1], range=[WORSE, "#eef0f2", BETTER], interpolate="rgb")
-    base = alt.Chart(rows_of(rows)).encode(
-        x=alt.X("column:N", scale=places, title=None, axis=axis),
-        y=alt.Y("row:N", scale=places, title=None, axis=axis),
-        tooltip=[alt.Tooltip("row:N"), alt.Tooltip("column:N"), *numbers("chance", format=".0%")],
-    )
-    squares = base.mark_rect(stroke="white", strokeWidth=1 if len(order) <= 60 else 0).encode(
-        color=alt.Color("chance:Q", title="the row's is better", scale=scale, legend=alt.Legend(format="%"))
-    )
-    text = base.mark_text(fontSize=10, color=NEITHER if len(order) > 12 else "#333333").encode(
-        text=alt.Text("chance:Q", format=".0%")
-    )
-    step = alt.Step(cell_size(len(order), 700))
-    layers = [squares, text] if len(order) <= 12 else [squares]
-    return alt.layer(*layers).properties(
-        width=step, height=step, title=f"{judge}, {name}: orders that survive its errors"
     )

@@ -142,8 +142,8 @@ class JudgesOfAnswers(Result):
     def _confusion(self) -> Table:
         rows: list[tuple[Cell, ...]] = []
         for (judge, kind), confusion in self._confusions.items():
-            for human, counts in zip(confusion.rows, confusion.counts.tolist(), strict=True):
-                pairs = zip(confusion.columns, counts, strict=True)
+            for human, counts in zip(confusion.grades.tolist(), confusion.counts.tolist(), strict=True):
+                pairs = zip(confusion.grades.tolist(), counts, strict=True)
                 rows += [(judge, kind, human, label, int(count)) for label, count in pairs if count]
         return Table(("judge", "kind", "by people", "by judge", "labels"), tuple(rows))
 
@@ -209,7 +209,7 @@ def _confusion(judge: str, labels: Sequence[Label]) -> Confusion:
     counts = np.zeros((len(queries), len(grades), len(grades)))
     for each in labels:
         counts[queries.index(each.query), grades.index(each.human_label), grades.index(each.judge_label)] += 1
-    return Confusion(judge, tuple(grades), tuple(grades), counts, tuple(queries))
+    return Confusion(judge, np.array(grades), counts, tuple(queries))
 
 
 def _common_labels(judge: str, people: TextCollection, judged: TextCollection) -> tuple[list[Label], int]:

@@ -148,12 +148,3 @@ def _(form: Linear) -> Linear:
 @weighted_sum.register(Share)
 def _(form: Share) -> Linear | None:
     return weighted_sum(form.of) if numerator_and_denominator(form.of)[1] is None else None
-
-
-def linear_over_constant(form: Form, lists: Lists) -> tuple[Linear, float] | None:
-    """Return a weighted sum and the one number that divides it for all lists, or None for other forms."""
-    linear, divisor = weighted_sum(form), numerator_and_denominator(form)[1]
-    if linear is None or divisor is None:
-        return None if linear is None else (linear, 1.0)
-    by = np.asarray(divisor(linear, lists))
-    return (linear, float(by)) if by.ndim == 0 else None
