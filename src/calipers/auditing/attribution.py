@@ -23,6 +23,7 @@ from calipers.auditing.rescoring import Rescorer
 from calipers.auditing.terms import order_reach
 from calipers.conventions import Convention
 from calipers.lists import Floats
+from calipers.results.result import protect_arrays
 
 NOISE = 1e-13  # parts below this are rounding
 
@@ -58,6 +59,9 @@ class Attribution:
     lists: tuple[int, ...]  # by cause: number of lists that it affects
     parts: Floats  # [cause, system]
     difference: Floats  # by system: figure of the tool minus figure of the reference
+
+    def __post_init__(self) -> None:
+        protect_arrays(self)
 
 
 def attribute(rescorer: Rescorer, name: str, reference: Convention, tool: Convention) -> Attribution:

@@ -17,7 +17,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, verb
 from calipers.results.averages import mean, total
-from calipers.results.result import SHOWN_IN_NOTEBOOKS, Result, Tables, html_of, in_short
+from calipers.results.result import SHOWN_IN_NOTEBOOKS, Result, Tables, html_of, in_short, protect_arrays
 from calipers.results.tables import Table, as_number, four_digits
 
 if TYPE_CHECKING:
@@ -123,6 +123,11 @@ class Scores(Result):
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # sentences about the runs: missing queries, ties, unjudged documents
     ambiguous_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # {name: files that it could mean}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.coverage is not None:
+            protect_arrays(self.coverage)
 
     @overload
     def __getitem__(self, key: str) -> Floats: ...
