@@ -80,6 +80,7 @@ def test_ranges_are_called_sampled_where_evaluate_calls_scores_so(tied: int) -> 
     assert found.exactness[name] == ", ".join(("enumerated", *{scores.exactness[name]} - {"exact"}))
     sampled = [note for note in found.notes if note.startswith(f"range of {name}: sampled, not exact")]
     assert len(sampled) == ("sampled" in found.exactness[name]) == (tied == 8)
+    assert any(f"({name}: over drawn orders)" in note for note in found.notes) == (tied == 8)
 
 
 def test_a_measure_that_skips_unjudged_documents_has_the_range_of_its_completions() -> None:

@@ -7,7 +7,7 @@ retrieved. Queries are independent of each other, so the range of a mean is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from calipers.evaluation.inputs import depending_on, kind_read, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
-from calipers.measures.exactness import exactness_notes
+from calipers.measures.exactness import drawn_orders, exactness_notes
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape, verb
 from calipers.results.messages import notes_about, notes_on_lacking, seen_in
@@ -304,9 +304,12 @@ def _ranges(
         *notes_on_reading(known, systems),
         *notes_on_matching(known, dict(zip(opened.systems, systems, strict=True)), retrieved),
         *lacking,
-        *notes_about(seen, options.ties),
     )
-    found = _of_lists(opened, evaluation.measures, grades, unseen, options, notes, refused)
+    found = _of_lists(opened, evaluation.measures, grades, unseen, options, refused)
+    sampled = [name for name, how in found.exactness.items() if "sampled" in how]
+    drawn = drawn_orders(dict(zip(found.measures, found.definitions, strict=True)), sampled)
+    on_runs = notes_about(seen, options.ties, drawn=drawn)
+    found = replace(found, reading_notes=(*notes, *on_runs, *found.reading_notes))
     warn_user(found.reading_notes, evaluation.warn)
     return found
 
@@ -317,7 +320,6 @@ def _of_lists(
     grades: Floats,
     unseen: int,
     options: ScoringOptions,
-    notes: tuple[str, ...],
     refused: dict[str, str] | None,
 ) -> Ranges:
     found: dict[str, OpenScores] = {}
@@ -353,7 +355,7 @@ def _of_lists(
         unknown=opened.count,
         grades=grades,
         unseen=unseen,
-        reading_notes=(*notes, *lacking),
+        reading_notes=tuple(lacking),
         open_scores=found,
         options=options,
     )
