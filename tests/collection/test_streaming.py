@@ -28,13 +28,12 @@ MEASURES = ["nDCG@10", "AP", "RR"]
 
 @pytest.fixture(scope="module")
 def shuffled(tmp_path_factory):
-    """A run whose lines are in no order, with ties, unjudged queries, a query missing, and a form feed at the end."""
+    """A run whose lines are in no order, with ties, unjudged queries, and a query missing."""
     folder = tmp_path_factory.mktemp("shuffled")
     collection = simulate(topics=60, pool=20, systems=1, retrieved=80, ties=0.4, unjudged=0.4)
     qrels, (run,) = collection.write(folder, shuffle=True)
     judged = [line for line in qrels.read_text().splitlines(True) if int(line.split()[0]) % 7]
     qrels.write_text("".join(judged))
-    run.write_bytes(run.read_bytes()[:-1] + b"\f\n")
     return read_judgments(str(qrels)), run
 
 

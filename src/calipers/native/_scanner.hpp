@@ -60,8 +60,6 @@ inline uint64_t load8(const byte* p) { uint64_t v; std::memcpy(&v, p, 8); return
 inline uint64_t load4(const byte* p) { uint32_t v; std::memcpy(&v, p, 4); return v; }
 
 inline bool is_blank(byte c) { return c == ' ' || c == '\t'; }
-// What C takes for a blank too, and belongs to a field here.
-inline bool is_odd_blank(byte c) { return c == '\v' || c == '\f' || c == '\r'; }
 inline bool at_end(const byte* p) { return p[0] == '\n' || (p[0] == '\r' && p[1] == '\n'); }
 inline const byte* after_end(const byte* p) { return p + (p[0] == '\r' ? 2 : 1); }
 inline const byte* skip_blanks(const byte* p) { while (is_blank(*p)) ++p; return p; }
@@ -104,18 +102,15 @@ inline const byte* plain_end(const byte* p, const byte* end) {
 #if defined(CALIPERS_GNU)
 __attribute__((noinline, cold))
 #endif
-inline const byte* odd_field_end(const byte* p, const byte* end, bool* odd) {
-    while (!is_blank(*p) && !at_end(p)) {
-        *odd |= is_odd_blank(*p);
-        p = plain_end(p + 1, end);
-    }
+inline const byte* odd_field_end(const byte* p, const byte* end) {
+    while (!is_blank(*p) && !at_end(p)) p = plain_end(p + 1, end);
     return p;
 }
 
-// The end of the field that starts at p, in a region that ends at `end`; `odd` is set where C would end it earlier.
-inline const byte* field_end(const byte* p, const byte* end, bool* odd) {
+// The end of the field that starts at p, in a region that ends at `end`.
+inline const byte* field_end(const byte* p, const byte* end) {
     p = plain_end(p, end);
-    return is_blank(*p) || at_end(p) ? p : odd_field_end(p, end, odd);
+    return is_blank(*p) || at_end(p) ? p : odd_field_end(p, end);
 }
 
 inline const byte* line_feed(const byte* p, const byte* end) {

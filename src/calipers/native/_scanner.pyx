@@ -60,7 +60,7 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cbool at_end(const uint8_t* p) noexcept
     const uint8_t* after_end(const uint8_t* p) noexcept
     const uint8_t* skip_blanks(const uint8_t* p) noexcept
-    const uint8_t* field_end(const uint8_t* p, const uint8_t* end, cbool* odd) noexcept
+    const uint8_t* field_end(const uint8_t* p, const uint8_t* end) noexcept
     const uint8_t* line_feed(const uint8_t* p, const uint8_t* end) noexcept
     const uint8_t* read_number(const uint8_t* p, const uint8_t* end, double* out) except +
     struct Power:
@@ -163,6 +163,7 @@ ctypedef const uint8_t* Text
 
 cdef int64_t LARGEST_INDEX = 2147483646  # of a feature
 
+cdef size_t LONGEST = MOST_LINE  # bytes that a line may have
 cdef size_t SLICE = 1 << 20  # bytes walked at a time; a line that fits cannot be too long
 cdef enum: MEMO = 64  # bytes of a line's unchanging head and rest that are remembered
 
@@ -267,11 +268,6 @@ cdef class Lines:
     cdef vector[uint8_t] tail
     cdef Text bad  # the line that was refused
     cdef str grammar  # the function of `plain` that reads a line, and says what is wrong with one
-    cdef cbool odd  # a field holds what C takes for a blank
-    cdef public size_t longest  # bytes that a line may have
-
-    def __cinit__(self, *_, **__):
-        self.longest = MOST_LINE
 
     cdef int scan(self, Text p, Text end) except -1 nogil:
         """Walk a region. On anything but FINE, `number` is the lines before the refused one, at `bad`."""
@@ -301,10 +297,6 @@ cdef class Lines:
     @property
     def idle(self):
         return self.deaf
-
-    @property
-    def odd_blanks(self):
-        return self.odd
 
     def feed(self, block):
         """Take the next block: any bytes-like object, cut anywhere."""
@@ -355,7 +347,7 @@ cdef class Lines:
         if outcome == HAS_NUL:
             error = ScanError(BINARY)
         elif outcome == LONG:
-            error = ScanError(too_long(self.longest))
+            error = ScanError(too_long(MOST_LINE))
         elif outcome == TWICE:
             error = ScanError(self.twice())
         else:
@@ -391,7 +383,7 @@ cdef class Lines:
         if self.number == 0 or not self.tail.empty():  # the first line may start with a byte order mark
             feed = line_feed(p, end)
             last = feed if feed != NULL else end
-            if self.tail.size() + <size_t> (last - p) > self.longest:
+            if self.tail.size() + <size_t> (last - p) > LONGEST:
                 return LONG
             self.tail.insert(self.tail.end(), p, last)
             if feed == NULL:
@@ -433,7 +425,6 @@ cdef class ColumnScanner(Lines):
     """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
     cdef bint run, triples, keep_second
-    cdef readonly bint exponents  # whether a number is written with one
     cdef IdTable queries
     cdef vector[int32_t] query
     cdef vector[uint8_t] documents, seconds
@@ -471,7 +462,7 @@ cdef class ColumnScanner(Lines):
                 if at_end(p):
                     break
                 start[i] = p
-                p = field_end(p, end, &self.odd)
+                p = field_end(p, end)
                 stop[i] = p
             else:
                 i = fields
@@ -482,8 +473,6 @@ cdef class ColumnScanner(Lines):
                 continue
             if i < fields or not at_end(p) or read_number(start[numeric], end, &value) != stop[numeric]:
                 return MALFORMED
-            if not self.exponents and stop[numeric] - start[numeric] > 2:
-                self.exponents = has_exponent(start[numeric], stop[numeric])
             p = after_end(p)
             self.number += 1
             self.query.push_back(row_of(self.queries, self.query, start[0], stop[0] - start[0]))
@@ -512,18 +501,7 @@ cdef class ColumnScanner(Lines):
             line=int64s(self.line_of),
             second=ids_of(self.seconds, self.second_offsets) if self.keep_second else None,
             tag=self.tag,
-            exponents=self.exponents,
-            odd_blanks=self.odd,
         )
-
-
-cdef inline bint has_exponent(Text p, Text stop) noexcept nogil:
-    """Whether a number is written with an exponent."""
-    while p < stop:
-        if p[0] | 0x20 == c"e":
-            return True
-        p += 1
-    return False
 
 
 cdef inline int32_t row_of(IdTable& queries, vector[int32_t]& before, Text id, size_t n) except -1 nogil:
@@ -577,7 +555,7 @@ cdef class LetorScanner(Lines):
                 return MALFORMED
             p += 4
             q = p
-            p = field_end(p, end, &self.odd)
+            p = field_end(p, end)
             hash_sign = <Text> memchr(q, c"#", feed - q)
             if hash_sign != NULL and hash_sign < p:
                 p = hash_sign
@@ -604,7 +582,7 @@ cdef class LetorScanner(Lines):
         if p[0] != c"=":
             return False
         name = skip_blanks(p + 1)
-        p = field_end(name, end, &self.odd)
+        p = field_end(name, end)
         if p == name:
             return False
         self.documents.insert(self.documents.end(), name, p)
@@ -894,20 +872,20 @@ cdef class RunScanner(Lines):
                     p = after_end(name)
                     self.number += 1
                     continue
-                stop = field_end(name, end, &self.odd)
+                stop = field_end(name, end)
                 p = skip_blanks(stop)
                 if at_end(p):
                     return MALFORMED
-                p = skip_blanks(field_end(p, end, &self.odd))
+                p = skip_blanks(field_end(p, end))
                 if at_end(p):
                     return MALFORMED
                 document = p
-            p = field_end(document, end, &self.odd)
+            p = field_end(document, end)
             n = p - document
             p = skip_blanks(p)
             if at_end(p):
                 return MALFORMED
-            p = skip_blanks(field_end(p, end, &self.odd))
+            p = skip_blanks(field_end(p, end))
             p = read_number(p, end, &score)
             if p == NULL or not is_blank(p[0]):
                 return MALFORMED
@@ -1032,7 +1010,7 @@ cdef class RunScanner(Lines):
         cdef Text tag = skip_blanks(p)
         if at_end(tag):
             return NULL
-        p = field_end(tag, end, &self.odd)
+        p = field_end(tag, end)
         if self.content == 0:
             with gil:
                 self.tag = PyBytes_FromStringAndSize(<const char*> tag, p - tag)
@@ -1110,7 +1088,6 @@ cdef class RunScanner(Lines):
         try:
             later.close()
             self.is_scattered |= later.is_scattered
-            self.odd |= later.odd
             for i in range(self.seen.size()):
                 self.is_scattered |= self.seen[i] and later.seen[i]
                 self.seen[i] |= later.seen[i]
@@ -1137,7 +1114,7 @@ cdef class RunScanner(Lines):
         for i in range(count):
             other = RunScanner(self.index, depth=self.depth, precision="single" if self.single else "double", regroup=True)
             other.bins, other.share, other.shares = self.bins, i, count
-            other.tag, other.is_scattered, other.odd = self.tag, self.is_scattered, self.odd
+            other.tag, other.is_scattered = self.tag, self.is_scattered
             other.number, other.content = self.number, self.content
             if i == 0:
                 other.unjudged = self.unjudged
@@ -1178,7 +1155,6 @@ cdef class RunScanner(Lines):
             tag=self.tag,
             unjudged=ids_of(self.unjudged.data, self.unjudged.offsets),
             scattered=self.is_scattered,
-            odd_blanks=self.odd,
         )
 
 

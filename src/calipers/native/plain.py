@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise, repeat
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,6 @@ LARGEST_INDEX = 2**31 - 2  # largest index of a feature
 
 _BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"[^ \t]+")
-_ODD_BLANK = re.compile(rb"[\v\f\r]")  # characters that C reads as a blank too
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _INDEX = re.compile(rb"[0-9]+")
@@ -62,23 +59,26 @@ def _fields(line: bytes, names: tuple[str, ...]) -> list[bytes]:
     return fields
 
 
-def qrels_line(line: bytes) -> tuple[bytes, bytes, bytes, float]:
+Row = tuple[bytes, bytes, float, bytes]  # query, document, number, and the iteration or tag
+
+
+def qrels_line(line: bytes) -> Row:
     query, iteration, document, grade = _fields(line, QRELS_FIELDS)
-    return query, iteration, document, number(grade, "grade")
+    return query, document, number(grade, "grade"), iteration
 
 
-def run_line(line: bytes) -> tuple[bytes, bytes, float, bytes]:
+def run_line(line: bytes) -> Row:
     query, _, document, _, score, tag = _fields(line, RUN_FIELDS)
     return query, document, number(score, "score"), tag
 
 
-def triples_line(line: bytes) -> tuple[bytes, bytes, float]:
+def triples_line(line: bytes) -> Row:
     query, document, value = _fields(line, TRIPLE_FIELDS)
-    return query, document, number(value, "the number")
+    return query, document, number(value, "the number"), b""
 
 
-def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
-    """Return label, query and the document that the comment names, or None for a line with a comment only."""
+def letor_line(line: bytes) -> tuple[bytes, bytes | None, float, None] | None:
+    """Return query, the document that the comment names, and label, or None for a line with a comment only."""
     content, _, comment = line.partition(b"#")
     fields = _FIELD.findall(content)
     if not fields:
@@ -88,7 +88,7 @@ def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
         found = shown(fields[1]) if len(fields) > 1 else "nothing"
         raise ScanError(f"expected qid:ID after the label, found {found}")
     docid = _DOCID.match(comment)
-    return label, fields[1][4:], docid[1] if docid else None
+    return fields[1][4:], docid[1] if docid else None, label, None
 
 
 def feature_line(line: bytes) -> list[tuple[int, float]] | None:
@@ -118,11 +118,14 @@ def feature_line(line: bytes) -> list[tuple[int, float]] | None:
     return found
 
 
-def number_line(line: bytes) -> float:
+def number_line(line: bytes) -> tuple[float]:
     fields = _FIELD.findall(line)
     if len(fields) != 1:
         raise ScanError(f"expected one score per line, found {len(fields)} fields")
-    return number(fields[0], "score")
+    return (number(fields[0], "score"),)
+
+
+_READ = {"qrels": qrels_line, "run": run_line, "triples": triples_line}
 
 
 # ------------------------------------------------------------------------------------- blocks into lines
@@ -134,17 +137,13 @@ class LineScanner(ABC):
     def __init__(self) -> None:
         self.lines = 0  # whole lines so far
         self.rows = 0  # lines with content so far
+        self.idle = False  # the rest of the file is ignored, readable or not
         self._tail = b""
         self._closed = False
-        self.idle = False  # the rest of the file is ignored, readable or not
-        self.odd_blanks = False  # a field contains a character that C reads as a blank
-        self.longest = MOST_LINE  # bytes that a line may have
 
     def feed(self, block: Any) -> None:
         """Take the next block: any bytes-like object, cut anywhere."""
         self._check_open()
-        if self.idle:
-            return
         try:
             *whole, self._tail = (self._tail + bytes(block)).split(b"\n")
             for line in whole:
@@ -180,7 +179,6 @@ class LineScanner(ABC):
             line = line.removeprefix(_BOM)
         line = line.removesuffix(b"\r")
         if line.strip(b" \t") and not line.startswith(b"#"):
-            self.odd_blanks |= _ODD_BLANK.search(line) is not None
             self.rows += self._row(line)
         self.lines += 1
 
@@ -189,15 +187,38 @@ class LineScanner(ABC):
         """Read a line. Return False if it turns out to be empty."""
 
     def _check_text(self, line: bytes) -> None:
-        nul = line.find(0)
-        if 0 <= nul <= self.longest:
+        if 0 in line[: MOST_LINE + 1]:
             raise ScanError(BINARY)
-        if len(line) > self.longest:
-            raise ScanError(too_long(self.longest))
+        if len(line) > MOST_LINE:
+            raise ScanError(too_long(MOST_LINE))
 
 
-def _row_of(rows: dict[bytes, int], identifier: bytes) -> int:
-    return rows.setdefault(identifier, len(rows))
+class RowScanner(LineScanner):
+    """A reader of lines that keeps what `read` returns for each line, and the number of the line."""
+
+    def __init__(self, read: Callable[[bytes], tuple[Any, ...] | None]) -> None:
+        super().__init__()
+        self._read = read
+        self._found: list[tuple[Any, ...]] = []
+
+    def _row(self, line: bytes) -> bool:
+        row = self._read(line)
+        if row is not None:
+            self._found.append((*row, self.lines + 1))
+        return row is not None
+
+    def finish(self) -> Any:
+        """Return the rows."""
+        self._close()
+        return self._found
+
+    def _columns(self) -> tuple[Ids, NDArray[np.int32], list[Any], NDArray[np.float64], list[Any], NDArray[np.int64]]:
+        """Return the queries and the columns of rows of query, document, number and something else."""
+        self._close()
+        query, documents, value, other, line = [[*column] for column in zip(*self._found, strict=True)] or [[]] * 5
+        rows = {name: row for row, name in enumerate(dict.fromkeys(query))}
+        number = _int32(map(rows.__getitem__, query))
+        return Ids.of(rows), number, documents, np.array(value, np.float64), other, np.array(line, np.int64)
 
 
 def _int32(values: Iterable[int]) -> NDArray[np.int32]:
@@ -207,90 +228,38 @@ def _int32(values: Iterable[int]) -> NDArray[np.int32]:
 # ------------------------------------------------------------------------------------------ whole columns
 
 
-class ColumnScanner(LineScanner):
+class ColumnScanner(RowScanner):
     """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
     def __init__(self, kind: str, *, keep_second: bool = False) -> None:
-        super().__init__()
-        if kind not in ("qrels", "run", "triples"):
+        if kind not in _READ:
             raise ValueError(f"kind is 'qrels', 'run' or 'triples', not {kind!r}")
-        self._kind = kind
+        super().__init__(_READ[kind])
+        self._is_run = kind == "run"
         self._keep_second = keep_second and kind == "qrels"
-        self._queries: dict[bytes, int] = {}
-        self._query: list[int] = []
-        self._documents: list[bytes] = []
-        self._second: list[bytes] = []
-        self._value: list[float] = []
-        self._number: list[int] = []
-        self._tag = b""
-        self.exponents = False  # a number is written with an exponent
-
-    def _row(self, line: bytes) -> bool:
-        if self._kind == "run":
-            query, document, value, tag = run_line(line)
-            if not self.rows:
-                self._tag = tag
-        elif self._kind == "triples":
-            query, document, value = triples_line(line)
-        else:
-            query, second, document, value = qrels_line(line)
-            if self._keep_second:
-                self._second.append(second)
-        if not self.exponents:
-            self.exponents = b"e" in _FIELD.findall(line)[4 if self._kind == "run" else -1].lower()
-        self._query.append(_row_of(self._queries, query))
-        self._documents.append(document)
-        self._value.append(value)
-        self._number.append(self.lines + 1)
-        return True
 
     def finish(self) -> Columns:
-        self._close()
+        queries, query, documents, value, other, line = self._columns()
         return Columns(
-            queries=Ids.of(self._queries),
-            query=_int32(self._query),
-            documents=Ids.of(self._documents),
-            value=np.array(self._value, np.float64),
-            line=np.array(self._number, np.int64),
-            second=Ids.of(self._second) if self._keep_second else None,
-            tag=self._tag,
-            exponents=self.exponents,
-            odd_blanks=self.odd_blanks,
+            queries=queries,
+            query=query,
+            documents=Ids.of(documents),
+            value=value,
+            line=line,
+            second=Ids.of(other) if self._keep_second else None,
+            tag=other[0] if self._is_run and other else b"",
         )
 
 
-class LetorScanner(LineScanner):
+class LetorScanner(RowScanner):
     """The labels, queries and document names of a LETOR (SVMlight) file. Features are skipped."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._queries: dict[bytes, int] = {}
-        self._query: list[int] = []
-        self._label: list[float] = []
-        self._documents: list[bytes | None] = []
-        self._number: list[int] = []
-
-    def _row(self, line: bytes) -> bool:
-        row = letor_line(line)
-        if row is None:
-            return False
-        label, query, document = row
-        self._query.append(_row_of(self._queries, query))
-        self._label.append(label)
-        self._documents.append(document)
-        self._number.append(self.lines + 1)
-        return True
+        super().__init__(letor_line)
 
     def finish(self) -> Labels:
-        self._close()
-        named = [document for document in self._documents if document is not None]
-        return Labels(
-            queries=Ids.of(self._queries),
-            query=_int32(self._query),
-            label=np.array(self._label, np.float64),
-            documents=Ids.of(named) if named and len(named) == len(self._label) else None,
-            line=np.array(self._number, np.int64),
-        )
+        queries, query, documents, label, _, line = self._columns()
+        return Labels(queries, query, label, Ids.of(documents) if documents and None not in documents else None, line)
 
 
 class FeatureScanner(LineScanner):
@@ -325,20 +294,15 @@ class FeatureScanner(LineScanner):
         return Features(start, None if regular else index, np.array(self._value, np.float64), width)
 
 
-class NumberScanner(LineScanner):
+class NumberScanner(RowScanner):
     """A file with one score per line."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._value: list[float] = []
-
-    def _row(self, line: bytes) -> bool:
-        self._value.append(number_line(line))
-        return True
+        super().__init__(number_line)
 
     def finish(self) -> NDArray[np.float64]:
         self._close()
-        return np.array(self._value, np.float64)
+        return np.array([value for value, _ in self._found], np.float64)
 
 
 # ------------------------------------------------------------------------- a run against the judgments
@@ -358,17 +322,14 @@ class JudgedIndex:
         self._queries = {query: q for q, query in enumerate(queries)}
         if len(self._queries) < len(queries):
             raise ValueError("a query occurs twice")
-        names = documents.tolist()
-        self._rows: list[dict[bytes, int]] = []
-        for start, end in pairwise(bounds):
-            rows: dict[bytes, int] = {}
-            for row in range(start, end):
-                rows.setdefault(names[row], row)
-            self._rows.append(rows)
-        self.distinct = sum(map(len, self._rows)) == len(names)  # no query has a document twice
+        query = np.repeat(np.arange(len(queries)), np.diff(bounds)).tolist()
+        self._rows: dict[tuple[int, bytes], int] = {}
+        for row, pair in enumerate(zip(query, documents, strict=True)):
+            self._rows.setdefault(pair, row)
+        self.distinct = len(self._rows) == len(documents)  # no query has a document twice
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._queries)
 
     def query(self, identifier: bytes) -> int:
         """Return the row of a query, or -1 if it is not judged."""
@@ -376,12 +337,9 @@ class JudgedIndex:
 
     def find(self, query: int, identifier: bytes) -> int:
         """Return the row of a document among all judged documents, or -1 if it is not judged for this query."""
-        if not 0 <= query < len(self._rows):
+        if not 0 <= query < len(self):
             raise IndexError(query)
-        return self._rows[query].get(identifier, -1)
-
-
-_Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, docid_rank, input_rank
+        return self._rows.get((query, identifier), -1)
 
 
 class RunScanner(LineScanner):
@@ -401,32 +359,29 @@ class RunScanner(LineScanner):
         self.scattered = False
         self._index, self._depth, self._single, self._regroup = index, depth, _is_single(precision), regroup
         self._lists: dict[int, dict[bytes, float]] = {}
-        self._unjudged: dict[bytes, int] = {}
+        self._unjudged: dict[bytes, None] = {}
         self._now = -1
         self._tag = b""
 
     def _row(self, line: bytes) -> bool:
         query, document, score, tag = run_line(line)
-        if not self.rows:
-            self._tag = tag
+        self._tag = self._tag if self.rows else tag
         return self._take(query, document, score)
 
     def _take(self, query: bytes, document: bytes, score: float) -> bool:
         q = self._index.query(query)
         if q < 0:
-            _row_of(self._unjudged, query)
+            self._unjudged[query] = None
         elif q != self._now and q in self._lists:
             self.scattered = True
-            if not self._regroup:
-                self.idle = True
-                return False
-        self._now = q
-        if q >= 0:
+            self.idle = not self._regroup
+        if q >= 0 and not self.idle:
             documents = self._lists.setdefault(q, {})
             if document in documents:
                 raise ScanError(duplicate(document, query))
-            documents[document] = _float32(score) if self._single else score
-        return True
+            documents[document] = score
+        self._now = q
+        return not self.idle
 
     def feed_rows(self, queries: Ids, query: NDArray[np.int32], documents: Ids, score: NDArray[np.float64]) -> None:
         """Read rows from columns: indexes of `queries`, documents and scores. A row counts as a line."""
@@ -441,75 +396,59 @@ class RunScanner(LineScanner):
                 if not 0 <= code < len(names) or math.isnan(value):
                     self._closed = True
                     raise ValueError("a query or a document that is not there, or a score that is NaN")
-                if self._take(names[code], document, value + 0.0):
-                    self.lines += 1
-                    self.rows += 1
+                taken = self._take(names[code], document, value + 0.0)
+                self.lines += taken
+                self.rows += taken
         except ScanError as error:
             self._refuse(error)
 
     def finish(self) -> Retrieved:
         self._close()
-        lengths: list[int] = []
-        tied: list[int] = []
-        sizes = [0]
-        rows: list[_Judged] = []
-        spans: list[list[tuple[int, int]]] = []
-        for q, documents in self._lists.items():
-            length, ties, judged = self._ranked(q, documents)
-            lengths.append(length)
-            tied.append(sum(last - first + 1 for first, last in ties))
-            spans.append(ties)
-            sizes.append(len(judged))
-            rows += judged
+        ranked = [self._ranked(q, documents) for q, documents in self._lists.items()]
+        score = np.concatenate([np.zeros(0), *(scores for scores, _ in ranked)])
+        columns = np.concatenate([np.zeros((5, 0), np.int32), *(found for _, found in ranked)], axis=1)
+        row, first, last, docid_rank, input_rank = columns
+        length = _int32(len(scores) for scores, _ in ranked)
+        of_list = np.repeat(np.arange(len(length)), length)
+        judged = row >= 0
         return Retrieved(
             query=_int32(self._lists),
-            length=_int32(lengths),
-            tied=_int32(tied),
-            offsets=np.cumsum(sizes, dtype=np.int64),
-            document=_int32(row[0] for row in rows),
-            score=np.array([row[1] for row in rows], np.float64),
-            first=_int32(row[2] for row in rows),
-            last=_int32(row[3] for row in rows),
-            docid_rank=_int32(row[4] for row in rows),
-            input_rank=_int32(row[5] for row in rows),
-            all_ties=TieSpans(
-                np.cumsum([0, *map(len, spans)], dtype=np.int64),
-                *(_int32(tie[end] for ties in spans for tie in ties) for end in (0, 1)),
-            ),
+            length=length,
+            tied=np.bincount(of_list[first < last], minlength=len(length)).astype(np.int32),
+            offsets=np.searchsorted(of_list[judged], np.arange(len(length) + 1)).astype(np.int64),
+            document=row[judged],
+            score=score[judged],
+            first=first[judged],
+            last=last[judged],
+            docid_rank=docid_rank[judged],
+            input_rank=input_rank[judged],
+            all_ties=TieSpans.of(of_list, first, last, len(length)),
             tag=self._tag,
             unjudged=Ids.of(self._unjudged),
             scattered=self.scattered,
-            odd_blanks=self.odd_blanks,
         )
 
-    def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[int, list[tuple[int, int]], list[_Judged]]:
-        """Return the length, the ranks that each tie spans, and a row for each judged document."""
-        position = {document: i for i, document in enumerate(documents)}
-        ids = sorted(documents, reverse=True)
-        ids.sort(key=lambda document: -documents[document])  # stable: inside a tie, ids stay descending
-        if self._depth:
-            del ids[self._depth :]
-        falling = [-documents[document] for document in ids]
-        by_input = sorted(ids, key=lambda document: (-documents[document], position[document]))
-        input_rank = {document: rank for rank, document in enumerate(by_input, 1)}
-        ties: dict[int, int] = {}
-        rows: list[_Judged] = []
-        for rank, document in enumerate(ids, 1):
-            score = documents[document]
-            first, last = bisect_left(falling, -score) + 1, bisect_right(falling, -score)
-            if last > first:
-                ties[first] = last
-            row = self._index.find(q, document)
-            if row >= 0:
-                rows.append((row, score, first, last, rank, input_rank[document]))
-        return len(ids), [*ties.items()], rows
+    def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Return the scores of a list in its order, and a matrix with a column for each document.
+
+        It has the row among the judged documents (or -1), the ranks that the tie spans, and the ranks by id and input.
+        """
+        names = [*documents]
+        score = _rounded([*documents.values()], self._single)
+        by_id = np.array(sorted(range(len(names)), key=names.__getitem__, reverse=True))
+        order = by_id[np.argsort(-score[by_id], kind="stable")][: self._depth or None]
+        falling = -score[order]
+        ranks = np.arange(1, len(order) + 1)
+        input_rank = np.empty_like(ranks)
+        input_rank[np.lexsort((order, falling))] = ranks
+        row = [self._index.find(q, names[place]) for place in order.tolist()]
+        first, last = falling.searchsorted(falling, "left") + 1, falling.searchsorted(falling, "right")
+        return score[order], np.array([row, first, last, ranks, input_rank], np.int32)
 
 
-def _float32(value: float) -> float:
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0]) + 0.0
-    except OverflowError:  # a cast in C gives infinity instead
-        return math.copysign(math.inf, value)
+def _rounded(scores: Sequence[float] | NDArray[np.float64], single: bool) -> NDArray[np.float64]:
+    with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
+        return np.array(scores, np.float32 if single else np.float64).astype(np.float64) + 0.0
 
 
 # -------------------------------------------------------------------------------------------- arrays
@@ -525,17 +464,14 @@ def rank_segments(
         raise ValueError("offsets do not cut the scores into segments")
     if np.isnan(score).any():
         raise ValueError("a score is NaN")
-    segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    order = np.lexsort((-score, segment)).astype(np.int64)
+    order = np.empty(len(score), np.int64)
     first, last = np.empty(len(score), np.int32), np.empty(len(score), np.int32)
-    if len(score):
-        ranked = score[order] + 0.0
-        starts = np.r_[True, (ranked[1:] != ranked[:-1]) | (segment[1:] != segment[:-1])]
-        start = np.flatnonzero(starts)
-        group = np.cumsum(starts) - 1
-        base = offsets[segment]
-        first[:] = start[group] + 1 - base
-        last[:] = np.r_[start[1:], len(score)][group] - base
+    for start, end in pairwise(offsets.tolist()):
+        falling = -score[start:end]
+        order[start:end] = start + np.argsort(falling, kind="stable")
+        falling.sort()
+        first[start:end] = falling.searchsorted(falling, "left") + 1
+        last[start:end] = falling.searchsorted(falling, "right")
     return order, first, last
 
 
@@ -558,11 +494,9 @@ def top_segments(
 
 def number_distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Give 64-bit keys numbers in order of first appearance. Return all numbers, and the first position of each."""
-    _, first, code = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    return number[code.reshape(-1)], first[order].astype(np.int64)
+    numbers: dict[int, int] = {}
+    found = np.array([numbers.setdefault(key, len(numbers)) for key in keys.tolist()], np.int64)
+    return found, np.unique(found, return_index=True)[1].astype(np.int64)
 
 
 class PairNumbers:
@@ -577,9 +511,8 @@ class PairNumbers:
             raise ValueError("the ids are damaged, or not one per group")
         pairs = zip(group.tolist(), ids, strict=True)
         numbers = _int32(self._number.setdefault(pair, len(self._number)) for pair in pairs)
-        repeated = np.ones(len(numbers), bool)
-        repeated[np.unique(numbers, return_index=True)[1]] = False
-        return numbers, int(repeated.argmax()) if repeated.any() else None
+        earlier = np.delete(np.arange(len(numbers)), np.unique(numbers, return_index=True)[1])
+        return numbers, int(earlier[0]) if len(earlier) else None
 
     def pairs_so_far(self) -> tuple[NDArray[np.int32], Ids]:
         """Return the group and the id of each number."""
@@ -600,23 +533,18 @@ def symmetric_means(
     inside = (start >= 0) & (members >= 0) & (members <= np.minimum(len(stop) - start, size))
     if depth < 0 or not len(size) == len(start) == len(members) or not inside.all():
         raise ValueError("the groups do not fit the stop probabilities")
-    column = np.arange(depth + 1, dtype=np.float64)
-    plain = (size - members).astype(np.float64)
-    through = (column <= plain[:, None]).astype(np.float64)
-    by_members = np.argsort(-members, kind="stable")
-    through = through[by_members]
-    active = np.searchsorted(-members[by_members], -np.arange(int(members.max(initial=0))), side="left")
-    for added, count in enumerate(active.tolist()):  # groups with more than `added` members come first
-        rows = by_members[:count]
-        documents = plain[rows] + added + 1.0
-        passing = 1.0 - stop[start[rows] + added]
-        share = column / documents[:, None]
-        kept = np.maximum(1.0 - share, 0.0) * through[:count]
-        kept[:, 1:] += share[:, 1:] * passing[:, None] * through[:count, :-1]
-        through[:count] = kept
-    result = np.empty_like(through)
-    result[by_members] = through
-    return result
+    column = np.arange(depth + 1)
+    found = np.zeros((len(size), depth + 1))
+    for through, plain, begin, count in zip(
+        found, (size - members).tolist(), start.tolist(), members.tolist(), strict=True
+    ):
+        through[: plain + 1] = 1.0
+        for documents, stops in enumerate(stop[begin : begin + count].tolist(), plain + 1):
+            share = column / documents
+            before = through.copy()
+            through *= np.maximum(1.0 - share, 0.0)
+            through[1:] += share[1:] * (1.0 - stops) * before[:-1]
+    return found
 
 
 def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -627,15 +555,8 @@ def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[n
     """
     if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
         raise ValueError("expected two matrices with rows of one length")
-    found = np.zeros((len(one), len(other)), np.int64)
-    for start in range(0, one.shape[1], words := 1 << 12):  # a float32 can count the bits of this many words
-        bits = [
-            np.unpackbits(np.ascontiguousarray(each[:, start : start + words]).view(np.uint8), axis=1)
-            for each in ((one,) if other is one else (one, other))
-        ]
-        left = bits[0].astype(np.float32)
-        found += (left @ (left if other is one else bits[1].astype(np.float32)).T).astype(np.int64)
-    return found
+    left, right = (np.unpackbits(np.ascontiguousarray(each).view(np.uint8), axis=1) for each in (one, other))
+    return (left.astype(np.float64) @ right.T.astype(np.float64)).astype(np.int64)
 
 
 def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int32 | np.int64]) -> None:
@@ -647,15 +568,10 @@ def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: 
     """
     if len(better) != len(worse) or len(better) > 10 or len(counts) != 3 ** len(better):
         raise ValueError("expected at most ten lists, and a place for each of their patterns")
-    code, sign = (np.zeros((better.shape[1], worse.shape[1]), np.int16) for _ in range(2))
-    for above, below in zip(better[::-1], worse[::-1], strict=True):
-        np.subtract(below[None, :], above[:, None], out=sign)
-        np.clip(sign, -1, 1, out=sign)
-        code *= 3
-        code += sign
-    place = code.reshape(-1).astype(np.intp)
-    place += len(counts) // 2
-    counts += np.bincount(place, minlength=len(counts)).astype(counts.dtype, copy=False)
+    code = np.full((better.shape[1], worse.shape[1]), len(counts) // 2)
+    for i, (above, below) in enumerate(zip(better, worse, strict=True)):
+        code += 3**i * np.sign(below.astype(np.int64) - above[:, None])
+    counts += np.bincount(code.reshape(-1), minlength=len(counts)).astype(counts.dtype)
 
 
 def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
@@ -684,14 +600,14 @@ def order_bits(
     each pair at the same position in both.
     """
     _check_sides(better, worse)
-    words = -(-worse.shape[1] // 64)
-    above, tied = (np.zeros((len(better), better.shape[1], 8 * words), np.uint8) for _ in range(2))
-    width = -(-worse.shape[1] // 8)
-    for s, (one, other) in enumerate(zip(better[:, :, None], worse, strict=True)):
-        above[s, :, :width] = np.packbits(one < other, axis=1)
-        tied[s, :, :width] = np.packbits((one == other) & (one != missing), axis=1)
-    one, two = (bits.view(np.uint64).reshape(len(better), -1) for bits in (above, tied))
-    return one, two
+    one, other = better[:, :, None], worse[:, None, :]
+    return _packed(one < other), _packed((one == other) & (one != missing))
+
+
+def _packed(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Return the bits of each list as 64-bit words, with zeros at the end of each row."""
+    whole = np.pad(bits, ((0, 0), (0, 0), (0, -bits.shape[2] % 64)))
+    return np.packbits(whole, axis=2).reshape(len(bits), -1).view(np.uint64)
 
 
 def one_sided_pairs(better: NDArray[np.int16], worse: NDArray[np.int16], missing: int) -> NDArray[np.float64]:
@@ -738,21 +654,16 @@ def bits_of_groups(
     if groups.ndim != 2 or groups.shape[1] > 10:
         raise ValueError("expected groups of at most ten lists")
     for better, worse in sides:
-        if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse) or not _all_places(groups, len(better)):
+        numbers_fit = not groups.size or (groups.min() >= 0 and groups.max() < len(better))
+        if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse) or not numbers_fit:
             raise ValueError("expected the numbers of all lists of the groups")
     found = np.empty(len(groups))
-    counts = np.empty(3 ** groups.shape[1], np.int64)
     for g, group in enumerate(groups):
-        counts.fill(0)
+        counts = np.zeros(3 ** len(group), np.int64)
         for better, worse in sides:
             count_patterns(better[group], worse[group], counts)
         found[g] = pattern_bits(counts)
     return found
-
-
-def _all_places(numbers: NDArray[np.integer], size: int) -> bool:
-    """Return True if all numbers are valid indexes for this size."""
-    return not numbers.size or bool(numbers.min() >= 0 and numbers.max() < size)
 
 
 def sort_by_votes(
@@ -794,54 +705,33 @@ def sort_by_votes(
     ):
         raise ValueError("rows, segments, ranks, weights and grades do not fit each other")
 
-    def second_first(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def second_first(one: int, other: int) -> bool:
         above, below = (rank[one] < rank[other]) @ weight, (rank[other] < rank[one]) @ weight
         if grade is None:
-            return np.asarray(below - above > needed)
+            return bool(below - above > needed)
         least = needed * (above + below) if share else needed
         stays, goes = above >= least, below >= least
-        by_grade = (stays == goes) & ~(stays & half_stays)
-        return np.where(by_grade, grade[other] > grade[one], goes & ~stays)
+        if stays == goes:
+            return not (stays and half_stays) and bool(grade[other] > grade[one])
+        return bool(goes)
 
-    begin, end = offsets[:-1], offsets[1:]
-    width = 1
-    while width < int((end - begin).max(initial=0)):
-        left = np.concatenate([np.arange(b, e, 2 * width) for b, e in zip(begin.tolist(), end.tolist(), strict=True)])
-        stop = np.repeat(end, -(-(end - begin) // (2 * width)))
-        paired = left + width < stop
-        left, stop = left[paired], stop[paired]
-        order = _merged(order, second_first, left, left + width, np.minimum(left + 2 * width, stop))
-        width *= 2
-    return order
+    sorted_rows: list[int] = []
+    for begin, end in pairwise(offsets.tolist()):
+        parts = [[row] for row in order[begin:end].tolist()]
+        while len(parts) > 1:
+            parts = [_merged(second_first, *parts[i : i + 2]) for i in range(0, len(parts), 2)]
+        sorted_rows += chain.from_iterable(parts)
+    return np.array(sorted_rows, np.int64)
 
 
-def _merged(
-    order: NDArray[np.int64],
-    second_first: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]],
-    left: NDArray[np.int64],
-    middle: NDArray[np.int64],
-    right: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """Merge order[left:middle] with order[middle:right], for all of them, one row of each at a time."""
-    place = np.arange(len(order))
-    # If the right part ends first, the remaining rows of the left part follow it.
-    size = middle - left
-    ends = np.cumsum(size)
-    rows = np.repeat(left - (ends - size), size) + np.arange(ends[-1] if len(ends) else 0)
-    place[rows] += np.repeat(right - middle, size)
-    i, j = left.copy(), middle.copy()
-    while len(i):
-        later = second_first(order[i], order[j])  # the one from the right part comes first
-        taken = np.where(later, j, i)
-        place[taken] = taken + np.where(later, i - middle, j - middle)
-        i += ~later
-        j += later
-        alive = (i < middle) & (j < right)
-        if not alive.all():
-            i, j, middle, right = i[alive], j[alive], middle[alive], right[alive]
-    fresh = np.empty_like(order)
-    fresh[place] = order
-    return fresh
+def _merged(second_first: Callable[[int, int], bool], one: list[int], other: Sequence[int] = ()) -> list[int]:
+    """Merge two sorted lists."""
+    merged: list[int] = []
+    for row in other:
+        while one and not second_first(one[0], row):
+            merged.append(one.pop(0))
+        merged.append(row)
+    return merged + one
 
 
 def _is_single(precision: Precision) -> bool:
@@ -865,10 +755,8 @@ def rank_documents(
         raise ValueError("not finite")
     score = np.fromiter(map(scores.get, names[start:end], repeat(np.nan)), np.float64, end - start)
     place = np.flatnonzero(~np.isnan(score))
-    score = score[place]
-    if _is_single(precision):
-        with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
-            ranked, score = (numbers.astype(np.float32).astype(np.float64) for numbers in (ranked, score))
+    single = _is_single(precision)
+    ranked, score = _rounded(ranked, single), _rounded(score[place], single)
     ranked = np.sort(ranked)
     same = np.append(False, ranked[1:] == ranked[:-1])
     tied = int((same | np.append(same[1:], False)).sum()) if len(ranked) else 0

@@ -7,7 +7,7 @@ import numpy as np
 from calipers.collection.reader import scan
 from calipers.lists import Floats
 from calipers.native.id_text import decode
-from calipers.native.plain import LineScanner, number
+from calipers.native.plain import RowScanner, number
 from calipers.native.scan_error import ScanError
 
 FIELDS = ("query", "measure", "mean", "standard deviation")
@@ -18,28 +18,16 @@ ZScores = dict[tuple[str, str], tuple[float, float]]  # mean and standard deviat
 
 def read_zscores(path: str) -> ZScores:
     """Read means and standard deviations from lines `query measure mean stddev`."""
-    return scan(path, ZScoreScanner)
+    rows = scan(path, lambda: RowScanner(_zscore_line))
+    return {(query, measure): (mean, deviation) for query, measure, mean, deviation, _ in rows}
 
 
-class ZScoreScanner(LineScanner):
-    """Reader of lines of two names and two numbers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._found: ZScores = {}
-
-    def _row(self, line: bytes) -> bool:
-        fields = line.split()
-        if len(fields) != len(FIELDS):
-            raise ScanError(f"expected {len(FIELDS)} fields ({', '.join(FIELDS)}), found {len(fields)}")
-        query, measure, mean, deviation = fields
-        self._found[decode(query), decode(measure)] = number(mean, FIELDS[2]), number(deviation, FIELDS[3])
-        return True
-
-    def finish(self) -> ZScores:
-        """Return the mean and the standard deviation of each query and measure."""
-        self._close()
-        return self._found
+def _zscore_line(line: bytes) -> tuple[str, str, float, float]:
+    fields = line.split()
+    if len(fields) != len(FIELDS):
+        raise ScanError(f"expected {len(FIELDS)} fields ({', '.join(FIELDS)}), found {len(fields)}")
+    query, measure, mean, deviation = fields
+    return decode(query), decode(measure), number(mean, FIELDS[2]), number(deviation, FIELDS[3])
 
 
 def converted(zscores: ZScores, measure: str, queries: list[str], values: Floats) -> Floats:
