@@ -129,7 +129,6 @@ def test_optional_packages_go_through_one_door() -> None:
 
 
 LAZY = (
-    "attention",
     "auditing",
     "axioms",
     "changes",

@@ -31,7 +31,7 @@ def test_commands_say_what_to_use_instead(arguments: list[str], capsys: pytest.C
 @pytest.mark.usefixtures("removed")
 def test_python_says_what_to_use_instead() -> None:
     with pytest.raises(AttributeError, match=r"`oracle` left Calipers in 0\.4: use something else"):
-        cal.oracle  # noqa: B018
+        cal.oracle  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(cal.UnknownName, match=r"left Calipers in 0\.4"):
         parse("gone@10")
 

@@ -40,7 +40,6 @@ TITLES = {
     "unjudged": "Unjudged documents",
     "stats": "Tests and intervals",
     "changes": "Changes between two systems",
-    "attention": "Exposure",
     "planning": "Planning",
     "judging": "Judges",
     "metaevaluation": "Meta-evaluation",

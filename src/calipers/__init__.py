@@ -44,7 +44,6 @@ _HOMES = {
     "stats.comparison": ("compare",),
     "stats.bounded_intervals": ("mean_intervals",),
     "planning.sample_size": ("plan",),
-    "attention.expected_exposure": ("exposure",),
     "metaevaluation.measure_study": ("metaeval",),
     "collection.samples": ("SampledJudgments", "read_samples"),
     "collection.several_judges": ("SeveralJudges", "read_several_judges"),
@@ -65,7 +64,6 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 # Packages with more public names, such as `cal.plot.means` and `cal.stats.holm`.
 _MODULES = (
-    "attention",
     "auditing",
     "axioms",
     "changes",

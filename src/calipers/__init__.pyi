@@ -1,4 +1,3 @@
-from calipers import attention as attention
 from calipers import auditing as auditing
 from calipers import axioms as axioms
 from calipers import changes as changes
@@ -18,7 +17,6 @@ from calipers import stats as stats
 from calipers import text as text
 from calipers import unjudged as unjudged
 from calipers._version import __version__ as __version__
-from calipers.attention.expected_exposure import exposure as exposure
 from calipers.auditing.explanation import explain as explain
 from calipers.axioms.cards import measure_card as measure_card
 from calipers.axioms.measure_list import list_measures as list_measures

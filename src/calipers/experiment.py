@@ -20,7 +20,7 @@ from calipers.choices import (
     TestName,
     TieRule,
 )
-from calipers.collection.document_facts import Costs, GroupsLike
+from calipers.collection.document_facts import Costs
 from calipers.collection.mismatch import Unmatched
 from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.collection.runs import remembered
@@ -89,7 +89,6 @@ class Experiment(Evaluation):
         precision: Precision | None = None,
         columns: ColumnNames | None = None,
         costs: Costs | None = None,
-        document_groups: GroupsLike | None = None,
         unmatched: Unmatched = "error",
         jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
@@ -100,8 +99,8 @@ class Experiment(Evaluation):
             "missing": missing, "degenerate": degenerate, "precision": precision,
         }  # fmt: skip
         reading: dict[str, Any] = {
-            "columns": columns, "costs": costs, "document_groups": document_groups, "unmatched": unmatched,
-            "jobs": jobs, "progress": progress, "warn": warn,
+            "columns": columns, "costs": costs, "unmatched": unmatched, "jobs": jobs, "progress": progress,
+            "warn": warn,
         }  # fmt: skip
         opened = Evaluation.of(judgments, runs, measures, ScoringOptions(**scoring), **reading)
         self.__dict__.update(opened.__dict__)

@@ -17,7 +17,7 @@ import numpy as np
 
 from calipers.choices import TieRule
 from calipers.errors import CalipersError
-from calipers.native.columns import Retrieved, TieSpans
+from calipers.native.columns import Retrieved
 from calipers.native.scanner import rank_segments
 
 __all__ = ["Floats", "Ints", "Lists", "Pool", "Population"]
@@ -44,15 +44,6 @@ TIE_RULES = get_args(TieRule)
 
 
 @dataclass(frozen=True, eq=False)
-class DocumentGroups:
-    """The groups that the documents of a pool belong to."""
-
-    names: tuple[str, ...]
-    of: Ints  # per row of the pool: the index of the group's name, or -1 for a document without a group
-    judged: NDArray[np.bool_]  # per row: False for documents that are in the pool only because a run retrieves them
-
-
-@dataclass(frozen=True, eq=False)
 class Pool:
     """The grades of all judged documents. The rows offsets[q] to offsets[q + 1] belong to query q."""
 
@@ -62,12 +53,11 @@ class Pool:
     grade: Floats
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     cost: Floats | None = None  # cost of reading the document of each row, if known
-    groups: DocumentGroups | None = None  # groups of documents, if known
 
     def of_whole_grades(self) -> Pool:
         """Return the pool with grades rounded towards 0, as tools that read whole numbers see them."""
         grade = np.trunc(self.grade)
-        return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost, groups=self.groups)
+        return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost)
 
     @property
     def whole(self) -> bool:
@@ -183,9 +173,7 @@ class Population:
     def shuffled(self) -> Lists:
         """Everything in one tie."""
         size = np.repeat(self.size, self.judged)
-        whole = self.size > 1
-        ties = TieSpans(np.append(0, np.cumsum(whole)), np.ones(int(whole.sum()), np.int64), self.size[whole])
-        return replace(self._lists(self.document, np.ones_like(size), size), all_ties=ties)
+        return self._lists(self.document, np.ones_like(size), size)
 
     def with_gain(self, value: Callable[[Floats], Floats]) -> Population:
         """Return the same sets with only the documents that have a gain listed. The others are only counted."""
@@ -263,7 +251,6 @@ class Lists:
     docid_rank: Ints | None = None  # the rank if ties are broken by document id, descending (trec_eval)
     input_rank: Ints | None = None  # the rank if ties keep the order of the input
     before_ties: Ints | None = None  # `last_judged` of each list before ties were broken
-    all_ties: TieSpans | None = None  # ties including unjudged documents; None if only rows are tied
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -297,7 +284,6 @@ class Lists:
             last=column("last"),
             docid_rank=column("docid_rank"),
             input_rank=column("input_rank"),
-            all_ties=_ties_by_query(runs, queries),
         )
 
     def __len__(self) -> int:
@@ -424,10 +410,8 @@ class Lists:
 
     def under(self, ties: str) -> Lists:
         """Return the lists with ties broken by a rule. `average` keeps ties: measures average over their orders."""
-        if ties == "average":
+        if ties == "average" or not self.tied:
             return self
-        if not self.tied:
-            return self if self.all_ties is None else replace(self, all_ties=None, memo={})
         if ties in ("best", "worst"):
             return self._ranked(self._rank_by_grade(best=ties == "best"))
         return self._ranked(rank_in_ties(ties, self.first, self.last, self.docid_rank, self.input_rank))
@@ -455,7 +439,6 @@ class Lists:
             docid_rank=again(self.docid_rank),
             input_rank=again(self.input_rank),
             before_ties=None,
-            all_ties=None,
             memo={},
         )
 
@@ -494,7 +477,6 @@ class Lists:
             docid_rank=None if self.docid_rank is None else moved(self.docid_rank),
             input_rank=None if self.input_rank is None else moved(self.input_rank),
             before_ties=self.last_judged,
-            all_ties=None,
             memo={},
         ).sorted_with(self)
 
@@ -565,20 +547,6 @@ def rank_in_ties(ties: str, first: Ints, last: Ints, docid_rank: Ints | None, in
             raise CalipersError("ties cannot be broken by input order: the order of the input is not known")
         return input_rank
     raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
-
-
-def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:
-    """Return the ties of all queries, run after run, or None if nothing is tied."""
-    if not any(len(run.all_ties.first) for run in runs):
-        return None
-    place = np.full((len(runs), queries), -1)
-    start = 0
-    for s, run in enumerate(runs):
-        place[s, run.query] = np.arange(start, start + len(run.query))
-        start += len(run.query)
-    # The last part is for queries that a run does not answer.
-    joined = TieSpans.joined([*(run.all_ties for run in runs), TieSpans.none(1)])
-    return joined.take(place.ravel())
 
 
 def _rows_by_query(run: Retrieved) -> Ints | None:

@@ -11,15 +11,18 @@ Kind = Literal["command", "option", "measure", "name"]
 
 _NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are missing at random"
 _NO_BUDGET = "plan the number of queries with `plan`, and choose documents with `pool`"
+_NO_EXPOSURE = "use the evaluation scripts of TREC Fair Ranking"
 _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 
 # What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
+        "exposure": _NO_EXPOSURE,
     },
     "option": {
         "--memory": "sort a run that does not fit into memory by query (`LC_ALL=C sort -s -k1,1 RUN > SORTED`)",
+        "--document-groups": _NO_EXPOSURE,
         "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
         "information difference --bins": "use `within_bins` in Python",
         "information difference --linkage": "use average linkage, or SciPy on `matrix` in Python",
@@ -42,7 +45,11 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "pool --steps": "only --simulate used it",
         "pool --plot": "it drew the curves of --simulate",
     },
-    "measure": {},
+    "measure": {
+        **dict.fromkeys(
+            ("awrf", "ee-d", "ee_d", "eed", "ee-l", "ee_l", "eel", "ee-r", "ee_r", "eer", "exposureratio"), _NO_EXPOSURE
+        ),
+    },
     "name": {
         "plan_budget": _NO_BUDGET,
         "BudgetPlan": _NO_BUDGET,
@@ -57,6 +64,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,
         "judging_curves": "draw a table of your own",
+        "attention": _NO_EXPOSURE,
+        "exposure": _NO_EXPOSURE,
     },
 }
 

@@ -116,11 +116,7 @@ def audited(known: Any, run: Any) -> object:
     return cal.Experiment(known, run, "AP", unmatched="warn").audit()
 
 
-def exposed(*given: Any) -> object:
-    return cal.exposure(cal.Experiment(*given))
-
-
-@pytest.mark.parametrize("ask", [lambda *given: cal.Experiment(*given).ranges(), audited, exposed])
+@pytest.mark.parametrize("ask", [lambda *given: cal.Experiment(*given).ranges(), audited])
 def test_other_questions_warn_of_ids_that_do_not_match(ask: Callable[..., object]) -> None:
     known = judgments("")
     spelled, guess = SPELLINGS["zeros"]

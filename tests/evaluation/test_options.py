@@ -48,7 +48,7 @@ def test_the_scoring_options_are_keywords_of_evaluate_with_the_same_types_and_de
         assert (found[name].annotation, found[name].default) == (option.annotation, option.default), name
 
 
-HANDED_ON = {*ScoringOptions._names, "costs", "document_groups", "unmatched", "jobs"} - {"precision"}
+HANDED_ON = {*ScoringOptions._names, "costs", "unmatched", "jobs"} - {"precision"}
 
 
 def test_the_command_line_has_the_defaults_of_evaluate() -> None:

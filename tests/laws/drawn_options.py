@@ -32,7 +32,7 @@ SCORES = ("table.csv", "stored.json")
 # Files by the name of a parameter.
 FILES: dict[str, Sequence[str]] = {
     "data": TEXTS, "preferences": TEXTS, "model": MODELS, "train_files": LABELS, "valid_files": LABELS,
-    "files": (*LABELS, "table.csv"), "costs": ("costs.txt",), "document_groups": ("documents.txt",),
+    "files": (*LABELS, "table.csv"), "costs": ("costs.txt",),
     "baseline": ("b.run", *SCORES),
     "query_ids": ("run.tsv", "passages.tsv"), "rollup_by": ("passages.tsv",),
 }  # fmt: skip

@@ -229,7 +229,6 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     (folder / "passages.run").write_bytes(PASSAGES)
     (folder / "passages.tsv").write_bytes(b"d1#0\td1\nd1#1\td1\nd2#0\td2\n")
     found = [f"d{d}" for d in range(12)]
-    (folder / "documents.txt").write_text("".join(f"{d} g{len(d)}\n" for d in found))
     (folder / "costs.txt").write_text("".join(f"{d} {n + 0.5}\n" for n, d in enumerate(found)))
     (folder / "strata.qrels").write_text("".join(f"1 0 d{d} {d % 2} {d % 3 - 1}\n" for d in range(9)))
     (folder / "drawn.prels").write_text("".join(f"1 d{d} {d % 3} {d % 5} {(d + 1) / 10}\n" for d in range(9)))
@@ -302,9 +301,6 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("check", "J", "R", "--baseline", "R", "-m", "M", "--max-drop", "0.01", "--annotate"),
     ("check", "qrels", "a.run", "--baseline", "table.csv", "-m", "AP", "--max-drop", "V", "--junit", "{out}"),
     ("check", "qrels", "a.run", "--baseline", "stored.json", "-m", "AP", "--max-drop", "0.01", "--alpha", "V"),
-    ("exposure", "J", "R", "R", "--document-groups", "documents.txt"),
-    ("exposure", "qrels", "a.run", "b.run", "--document-groups", "documents.txt", "--target", "exposure", "-q"),
-    ("exposure", "qrels", "a.run", "a.run", "--stochastic", "--model", "cascade", "--patience", "V"),
     ("sampled", "J", "R", "-m", "M", "--items", "50", "--negatives", "3", "--missing", "last"),
     ("sampled", "qrels", "a.run", "b.run", "--items", "V", "--negatives", "2", "--missing", "last", "--pairs"),
     ("sampled", "qrels", "a.run", "-m", "RR", "--items", "50", "--negatives", "5", "--estimate", "--gamma", "V"),
@@ -314,9 +310,6 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("ranges", "J", "R", "-m", "M", "--unseen", "V", "--max-grade", "V"),
     ("ranges", "qrels", "a.run", "R", "-m", "READ", "--costs", "costs.txt", "--ties", "docid"),
     ("ranges", "qrels", "a.run", "b.run", "-m", "READ", "--pairs"),
-    ("evaluate", "qrels", "R", "-m", "AWRF W(ExposureRatio(target=equal)) P@5", "--document-groups", "documents.txt"),
-    ("bounds", "J", "R", "-m", "AWRF(model=cascade,target=exposure)", "--document-groups", "documents.txt"),
-    ("ranges", "qrels", "a.run", "R", "-m", "AWRF(target=equal)", "--document-groups", "documents.txt"),
     ("evaluate", "strata.qrels", "R", "-m", "xinfAP infNDCG@10 statAP"),
     ("evaluate", "drawn.prels", "R", "-m", "infNDCG@10 statAP"),
     ("measures", "M"),
@@ -330,7 +323,7 @@ OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--inter
 READ = [
     "TBG", "U-measure(L=9) P@3", "EC(BPM(T=2)@5)", "ETC(INST)", "ETU(IFT-C1-C2)", "Q", "P-plus", "P-measure O-measure",
     "NCU(stop=rank)", "nERR@3", "ED(AP)", "TBG(halflife=1e-300)", "IFT-C2(A=1e300,R2=1e300)", "BPM(T=1e-9,K=1e9)",
-    "EU(RBP, depth=1)", "SET(beta=1e-9)@3", "NPV(rate=1e300)", "U-measure(L=1e-300)", "EE-L", "AWRF",
+    "EU(RBP, depth=1)", "SET(beta=1e-9)@3", "NPV(rate=1e300)", "U-measure(L=1e-300)",
 ]  # fmt: skip
 FORMS = ["table", "csv", "json", "markdown", "latex"]
 USUAL = ["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"]

@@ -76,8 +76,6 @@ QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all 
     "trec_eval -c -m all_trec Q B",
     "compare Q R -m 'AP' --baseline A --test randomization --samples 200",
     "sampled Q R -m 'nDCG@10 RR' --items 5000 --negatives 10 --missing last",
-    "exposure Q R -q",
-    "exposure Q R --model cascade",
     "diff Q A B -m 'nDCG@10 AP'",
     "diff Q A B -m 'nDCG@10' --show documents",
     "check Q A --baseline B -m 'nDCG@10 AP' --max-drop 0.01",

@@ -32,10 +32,10 @@ PERFECT = {query: {document: -float(i) for i, document in enumerate(pool)} for q
 
 
 def measures() -> Iterator[str]:
-    """Yield the measures of grades without those that read costs or groups, and at rank 3 where they take a cutoff."""
+    """Yield the measures of grades without those that read costs, and at rank 3 where they take a cutoff."""
     for declaration in declared("grades"):
         found = cal.parse(declaration.example)
-        if found.form.traits.is_normalised or found.form.traits.reads_costs or found.form.traits.reads_groups:
+        if found.form.traits.is_normalised or found.form.traits.reads_costs:
             continue
         if "cutoff" in declaration.defaults:
             yield repr(found @ 3)
@@ -62,9 +62,9 @@ def normalised(name: str) -> list[str]:
 
 
 def has_extremes(name: str) -> bool:
-    """Return False where extreme rankings are not known, or a tie of all documents may beat each of their orders."""
+    """Return False where extreme rankings are not known."""
     form = cal.parse(name).bind(cal.Judgments.from_dict(QRELS).pool).form
-    return not form.traits.averages_attention and form.exactness().ideal != "sorted"
+    return form.exactness().ideal != "sorted"
 
 
 def scored(name: str, runs: dict[str, dict[str, dict[str, float]]]) -> cal.Scores:

@@ -31,14 +31,14 @@ OTHER_JUDGMENTS = "asked of judgments with one grade per document"
 UNKNOWN_FUNCTION = "nothing is known of a function"
 PAIRS_OF_DOCUMENTS = {"AsManyNonRelevant", "NumberOfPairs", "ShareByDocuments", "ShareByJudge", "ShareOfPairs"}
 BY_INTENT = {"IntentAware", "IntentShare", "OfGlobalGain", "Sharp"}
-OTHERS = {*PAIRS_OF_DOCUMENTS, *BY_INTENT, "GroupExposure", "OverJudges", "WeighedGains"}
+OTHERS = {*PAIRS_OF_DOCUMENTS, *BY_INTENT, "OverJudges", "WeighedGains"}
 COUNTS = {"Counted", "GradesBetween", "OfPool", "Unjudged"}
 FUNCTIONS = {"Deterministic", "Free", "Pairwise", "WithoutZeroGains"}
 BLENDED = {"Blended", "FirstBlended", "Preferred", "RankBiasedBlended"}
 SUMS = {"Cascade", "Linear", "Paired"}
 INFORMATION = {"PairInformation", "WeightedPairInformation"}
 FORMS = {
-    *BLENDED, *SUMS, *INFORMATION, "BinaryPreference", "Browsed", "ExposureSum", "JudgedPairs", "MeanOverCutoffs",
+    *BLENDED, *SUMS, *INFORMATION, "BinaryPreference", "Browsed", "JudgedPairs", "MeanOverCutoffs",
     "Mixture", "Peak", "RelevantPrefix", "SelfNormalisedGain", "SelfNormalisedPrecision",
 }  # fmt: skip
 WRAPPERS = {"Complement", "JudgedOnly", "Normalised", "Share", "ZeroIfShort"}
@@ -129,12 +129,10 @@ DEFAULT_HOLDS = {
     "is_best_when_sorted": "False: nothing is known",
     "is_undefined_if_degenerate": "False: only normalised scores are",
     "judged_only": "the form of lists without unjudged documents",
-    "largest_score": "None: the usual bound",
     "numerator_and_denominator": "the form itself, undivided",
     "order_reach": "the reach of the form",
     "population_of_bounds": "None: not normalised",
     "reader_of_share": "the reader of the numerator",
-    "reason_not_to_normalise": "an empty string: every normalisation takes it",
     "remark_on_terms": "an empty string: the terms explain themselves",
     "fades_until": "0: what a document adds does not depend on those above it",
     "stops_at_first_relevant": "False: only cascades stop",
@@ -199,9 +197,5 @@ def test_a_form_has_few_members() -> None:
 
 
 def test_a_complement_is_best_where_the_form_inside_is_worst() -> None:
-    """It has the traits of the form inside, but never that lower is better: its ideal is its largest score."""
-    inside = cal.parse("EE-L").form
-    assert inside.traits.lower_is_better
-    assert not Complement(inside).traits.lower_is_better
     how = Complement(cal.parse("infAP").form).exactness()
     assert (how.ideal, how.worst, how.ties) == ("sorted", "sorted", "sampled")

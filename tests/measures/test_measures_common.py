@@ -30,24 +30,20 @@ TIE_RULES = ("average", "docid", "input", "best", "worst")
 EXAMPLES = examples()
 # Those that are not made from another measure and its bounds, as U, W, V1, V2 and Z are.
 PLAIN = [name for name in EXAMPLES if not isinstance(cal.parse(name).form, Normalised)]
-# Scored by the attention that tied documents get on average: a law of its own holds for these.
-BY_ATTENTION = tuple(name for name in EXAMPLES if cal.parse(name).form.traits.averages_attention)
 # Not better for more relevant documents higher up: what the list shows of the judgments, counts, and
 # self-normalised scores, which a relevant document far down can lower. RIC rewards the wrong order like the right one.
 # What is spent is no score. A forager whose goal is reached earlier gains less per document at times.
 NOT_INCREASING = (
     "SN-", "Judged", "unj", "RBP-residual", "Num", "RIC", "EC(", "ETC(", "ED(", "IFT-C1", "P-measure", "P-plus",
-    *BY_ATTENTION,
 )  # fmt: skip
 # Not the mean over the orders of a tie: RIC takes each tied pair half each way.
 TIES_BY_HALVES = ("RIC",)
 # The length of the whole list is part of the measure. Compat (the depth of its overlap) and Accuracy (pairs of
-# retrieved documents) are defined so by ir_measures. Unjudged documents get attention, and have a target.
-SEES_LENGTH = ("SetP", "SetF", "SetAP", "NumRet", "Judged", "utility", "Compat", "Accuracy", "EE-")
-# Not 0 for a list without a judged document: costs, logarithms, what is known of the query alone, a tie of all pairs,
-# attention that goes to unjudged documents.
+# retrieved documents) are defined so by ir_measures.
+SEES_LENGTH = ("SetP", "SetF", "SetAP", "NumRet", "Judged", "utility", "Compat", "Accuracy")
+# Not 0 for a list without a judged document: costs, logarithms, what is known of the query alone, a tie of all pairs.
 NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap", "ideal_dcg", "AUC",
-            "EC(", "ETC(", "ED(", "EE-")  # fmt: skip
+            "EC(", "ETC(", "ED(")  # fmt: skip
 
 
 every = pytest.mark.parametrize("name", EXAMPLES)
@@ -321,7 +317,7 @@ def all_orders(grades: tuple[float | None, ...]) -> tuple[Any, Any]:
     )
 
 
-@all_but((*TIES_BY_HALVES, *BY_ATTENTION), PLAIN)
+@all_but(TIES_BY_HALVES, PLAIN)
 @pytest.mark.parametrize("grades", [(2, 0, 1, 0, -1), (1, 0, 0, 3, 0), (1, 1, 1, 1, 1), (0, 0, 0, 2, None)], ids=str)
 def test_all_tied_is_the_mean_of_all_orders(name: str, grades: tuple[float | None, ...]) -> None:
     """The one idea of the library: a random ranking is a ranking in which everything is tied."""

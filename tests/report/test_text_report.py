@@ -108,6 +108,23 @@ def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> 
     assert list(beats) == order
 
 
+def test_of_two_systems_the_one_with_fewer_edits_is_better(folder: Path, require: Require) -> None:
+    require.module("sacrebleu")
+    path, data = folder / "pair.html", folder / "pair.jsonl"
+    rows = [json.loads(line) for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines()]
+    pair = [row for row in rows if row["system"] in ("s0", "s1")]
+    worse = next(row for row in pair if row["system"] == "s1")
+    worse["summary"] += " and more"
+    data.write_text("\n".join(map(json.dumps, pair)), encoding="utf-8")
+    shown = run("text", "report", data, "-m", "TER", "-o", path, "--baseline", "s1")
+    assert shown.exception is None, shown.output
+    edits = Evaluation(as_collection(data), "TER").scores.mean()
+    assert edits["s0", "TER"] < edits["s1", "TER"]
+    text = re.sub(r"<[^>]+>", " ", path.read_text(encoding="utf-8"))
+    assert "s0 is better than s1: mean TER from" in text
+    assert "6 : 0" in text
+
+
 def test_a_baseline(folder: Path) -> None:
     path = folder / "against.html"
     call = ("text", "report", folder / "data.jsonl", "-m", "ROUGE-1", "-o", path)

@@ -67,7 +67,6 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     ),
     "Bounds": lambda: cal.bounds(QRELS, "AP"),
     "Ranges": lambda: cal.Experiment(QRELS, RUNS, "AP", warn=False).ranges(),
-    "Exposure": lambda: cal.exposure(cal.Experiment(QRELS, RUNS, warn=False)),
     "SampledScores": lambda: cal.sampled(
         cal.Experiment(QRELS, RUNS, "RR", warn=False), negatives=2, items=9, missing="last"
     ),

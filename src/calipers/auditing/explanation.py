@@ -220,5 +220,4 @@ def _only(lists: Lists, place: int) -> Lists:
         document=lists.document[rows],
         first=lists.first[rows],
         last=lists.last[rows],
-        all_ties=None if lists.all_ties is None else lists.all_ties.take(np.array([place])),
     )

@@ -20,7 +20,7 @@ from calipers.conventions import PLAIN, Convention, convention
 from calipers.conventions.profile import Policy
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
-from calipers.evaluation.inputs import facts_where_read, in_batches, notes_on_reading
+from calipers.evaluation.inputs import in_batches, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import score_lists
 from calipers.lists import Floats, Lists, Pool
@@ -61,9 +61,9 @@ class Rescorer:
             raise CalipersError("there is no run to audit")
         if evaluation.options.condensed:
             raise CalipersError("conventions of other tools cannot be compared on condensed lists")
-        facts = None if evaluation.facts is None else facts_where_read(evaluation.facts, evaluation.measures.values())
-        if facts is not None:
-            raise CalipersError("conventions of other tools cannot be compared with costs or groups of documents")
+        costly = any(measure.form.traits.reads_costs for measure in evaluation.measures.values())
+        if costly and evaluation.costs is not None:
+            raise CalipersError("conventions of other tools cannot be compared with costs of documents")
         return Rescorer(
             evaluation.judgments, evaluation.runs, evaluation.measures, evaluation.options.depth,
             evaluation.options.degenerate, evaluation.options.relevant, evaluation.jobs, evaluation.progress,

@@ -34,7 +34,6 @@ from calipers.measures.forms.blended import Blended, BlendedRatioForm, RankBiase
 from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import Ideal, TotalWeight
-from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.paired import precision_sum_level
 from calipers.measures.gains import as_gain
 from calipers.measures.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
@@ -174,17 +173,6 @@ def _(form: Browsed) -> Proofs:
     if form.reading.what == "EU" and as_gain(form.gain).unit:
         proved["bounded"] = "a weighted mean of values of at most 1"
     return proved
-
-
-@proofs.register(ExposureSum)
-def _(form: ExposureSum) -> Proofs:
-    squares = "the squares of patience^(i - 1) over all ranks sum to 1 / (1 - patience^2)"
-    why = {
-        "disparity": "and squares of their means sum to no more",
-        "relevance": "squares of targets sum to no more, and so do the products of both",
-        "loss": "and squares of targets sum to no more",
-    }
-    return {"bounded": f"{squares}, {why[form.sum]}"}
 
 
 @proofs.register(Mixture)
@@ -438,19 +426,7 @@ def _(form: Mixture) -> tuple[tuple[float, float], ...] | None:
     return form.precision_levels
 
 
-# -- facts that notes and bounds of properties use ---------------------------------------------------------------
-
-
-@singledispatch
-def largest_score(form: Form) -> float | None:
-    """Return a score that no ranking exceeds, or None if the usual bound (1, or the largest gain) holds."""
-    return None
-
-
-@largest_score.register(ExposureSum)
-def _(form: ExposureSum) -> float:
-    alone = 1.0 / (1.0 - form.readers.patience**2)
-    return 2.0 * alone if form.sum == "loss" else alone
+# -- facts that notes on properties use -------------------------------------------------------------------------
 
 
 @singledispatch

@@ -30,9 +30,7 @@ from calipers.measures.forms import (
 from calipers.measures.forms.blended import Blended, RankBiasedBlended
 from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.browsing import Browsed
-from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.free import OverOrders
-from calipers.measures.forms.group_exposure import GroupExposure
 from calipers.measures.forms.pairs import AsManyNonRelevant, PairForm
 from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.information import PairInformation
@@ -146,12 +144,6 @@ def _(form: Browsed) -> str:
     return "Goes down the list, and goes on from rank i with probability C(i)."
 
 
-@reader.register(ExposureSum)
-@reader.register(GroupExposure)
-def _(form: ExposureSum | GroupExposure) -> str:
-    return form.readers.sentence
-
-
 @reader.register(OverOrders)
 def _(form: OverOrders) -> str:
     return getattr(form.function, "reader", NO_READER)
@@ -208,18 +200,6 @@ def _(form: Form, by: Denominator) -> str:
 def tie_rule(form: Form) -> str:
     """Return how the form treats ties, in words."""
     return TIES[form.exactness().ties]
-
-
-@tie_rule.register(ExposureSum)
-def _(form: ExposureSum) -> str:
-    if form.sum == "relevance":
-        return TIES[form.exactness().ties]
-    return "attention is averaged over all orders by a closed form, exact, before it is squared"
-
-
-@tie_rule.register(GroupExposure)
-def _(form: GroupExposure) -> str:
-    return "attention is averaged over all orders by a closed form, exact, before shares are taken of it"
 
 
 @tie_rule.register(AsManyNonRelevant)

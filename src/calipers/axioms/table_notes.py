@@ -29,7 +29,6 @@ def note_letters(subject: Subject, many: Scored, holds: Mapping[str, bool]) -> d
         letters.update({name: "a" for name in ("monotone", "convergent", "localized") if holds[name]})
     scores = many.scores[many.space.possible]
     settled = not holds["convergent"] and not holds["top-weighted"] and holds["monotone"] and holds["bounded"]
-    settled = settled and not form.traits.lower_is_better
     if settled and not np.isnan(scores).any() and np.ptp(scores) > 0 and not ever_falls(many):
         letters.update({"convergent": "b", "top-weighted": "b"})
     if stops_at_first_relevant(form):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calipers.axioms.examined_measures import Examined, Subject, checked_grades, subject_of
-from calipers.axioms.proofs import largest_score
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
 from calipers.axioms.small_rankings import MORE_RANKINGS, space
 from calipers.axioms.table_notes import note_letters
@@ -215,12 +214,12 @@ def _how_far(many: Sequence[Scored]) -> str:
 
 
 def _bound(subject: Subject, binary: Scored) -> float:
-    """Return the default bound: 1, or a larger score or gain of one perfect document, or the largest known score."""
+    """Return the default bound: 1, or a larger score or gain of one perfect document."""
     top = np.array([binary.space.grades[-1]])
     worth = subject.form(1).gain
     value = float(worth(top)[0]) if as_gain(worth).adds else 0.0
     alone = float(binary.perfect[0])
-    return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone), largest_score(subject.form(1)) or 0.0)
+    return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone))
 
 
 def _found(name: str, many: Sequence[Scored], bound: float) -> Finding | None:

@@ -11,7 +11,6 @@ from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     costs_option,
-    document_groups_option,
     draw,
     like_option,
     note,
@@ -42,7 +41,6 @@ class ScoringRules:
     like: Any
     relevant: float | None
     costs: str | None
-    document_groups: str | None
 
 
 @grouped_command("bounds")
@@ -62,7 +60,6 @@ class ScoringRules:
               show_default=True, help="Score of the best ranking, the published ideal of SP and AP, or a "
                                       "greedy ranking for measures by subtopic.")  # fmt: skip
 @costs_option
-@document_groups_option
 @plot_option("a histogram of the expected scores of random rankings")
 @output
 def command(inputs: Inputs, options: BoundOptions, rules: ScoringRules, plot: str | None, output: Output) -> None:

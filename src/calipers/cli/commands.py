@@ -27,7 +27,6 @@ MORE_COMMANDS = {
     "bounds": "Show what the best, the worst and a random ranking would score on each query.",
     "convert": "Write judgments or a run in another format.",
     "demo": "Make a small test collection, evaluate it, and write a report.",
-    "exposure": "Measure how attention is shared among documents and groups of documents.",
     "fuse": "Merge several runs into one, and show the most that any fusion could reach.",
     "information": "Measure what rankings tell about the judgments, in bits.",
     "inspect": "Check judgments and runs before scoring: ids that do not match, duplicates, ties.",

@@ -71,9 +71,8 @@ def evaluate_on_spark(
     if other := [name for name in LOCAL if getattr(inputs, name) not in (None, False)]:
         option = "combine" if other[0] == "combine_grades" else other[0].replace("_", "-")
         raise CalipersError(f"--{option} does not work with --engine spark")
-    for option, file in (("costs", lists.costs), ("document-groups", lists.document_groups)):
-        if file is not None:
-            raise CalipersError(f"--{option} does not work with --engine spark", file=file)
+    if lists.costs is not None:
+        raise CalipersError("--costs does not work with --engine spark", file=lists.costs)
     for path in (inputs.judgments, *inputs.systems):
         if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
             what = "standard input" if path == "-" else f"the pipe {path}"
@@ -90,7 +89,7 @@ def evaluate_on_spark(
     known = spark.read_judgments(session, inputs.judgments, format=_format(inputs.judgments_as), subtopics=subtopics)
     runs = spark.read_runs(session, _files(inputs.systems), format=_format(inputs.systems_as), ordered=ties == "input")
     observed = {name: spark_sql().Observation() for name in ("runs", "judged")}
-    unknown = ("costs", "document_groups", "unmatched")
+    unknown = ("costs", "unmatched")
     policies = {name: value for name, value in lists.policies.items() if name not in unknown}
     scores = spark.evaluate(
         known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **policies

@@ -23,7 +23,7 @@ HEADINGS = {
     ),
     "Scoring": (
         "--like", "--ties", "--relevant", "--depth", "--condensed", "--empty", "--missing", "--degenerate",
-        "--unmatched", "--strict", "--costs", "--document-groups", "--population", "--import",
+        "--unmatched", "--strict", "--costs", "--population", "--import",
     ),
     "Statistics": ("--test", "--correction", "--alpha", "--samples", "--seed"),
     "Output": ("--format", "--safe-csv", "--plot", "--output", "--help"),

@@ -421,12 +421,6 @@ query_weights_option = click.option(
 )  # fmt: skip
 
 
-document_groups_option = click.option(
-    "--document-groups", metavar="FILE", type=FILE,
-    help="For AWRF and ExposureRatio: lines of document and its group.",
-)  # fmt: skip
-
-
 def read_system_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
     """Return the group of each system, from two columns of a CSV file. The first row may be a header."""
     import csv

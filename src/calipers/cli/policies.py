@@ -16,7 +16,6 @@ from calipers.cli.options import (
     alpha_option,
     costs_option,
     depth_option,
-    document_groups_option,
     jobs_option,
     like_option,
     relevant_option,
@@ -38,7 +37,6 @@ class ListPolicies:
     missing: Policy | None
     degenerate: Policy | None
     costs: str | None
-    document_groups: str | None
     unmatched: str
     strict: bool
     jobs: int | None
@@ -79,7 +77,6 @@ lists = option_group(
     click.option("--degenerate", type=POLICY, metavar="NUMBER|skip|error",
                  help="Normalised score of a query on which all rankings score the same."),
     costs_option,
-    document_groups_option,
     click.option("--unmatched", type=LibraryChoice("calipers.choices:Unmatched"), default="error",
                  show_default=True,
                  help="What to do if no document of a run is judged: refuse the run, or warn and score it."),

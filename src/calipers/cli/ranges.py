@@ -17,7 +17,6 @@ from calipers.cli.options import (
     alpha_option,
     costs_option,
     depth_option,
-    document_groups_option,
     draw,
     jobs_option,
     like_option,
@@ -63,7 +62,6 @@ class ListOptions:
     depth: int | None
     empty: float | str | None
     costs: str | None
-    document_groups: str | None
     jobs: int | None
 
 
@@ -102,7 +100,6 @@ class SignificanceTest:
               help="Score if a grading leaves a measure undefined, mostly because no document is relevant "
                    "[default: 0, or the rule of --like].")  # fmt: skip
 @costs_option
-@document_groups_option
 @click.option("--test", type=LibraryChoice("calipers.choices:TestName"), default="t", show_default=True,
               help="With --pairs: significance test of the differences.")  # fmt: skip
 @click.option("--correction", type=LibraryChoice("calipers.choices:Correction"), default="holm",

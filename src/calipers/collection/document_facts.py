@@ -1,12 +1,11 @@
-"""Costs of reading documents, and groups of documents."""
+"""Costs of reading documents, and weights of items."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,12 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.errors import CalipersError
-from calipers.lists import UNJUDGED, DocumentGroups, Floats, Ints, Pool
+from calipers.lists import UNJUDGED, Floats, Pool
 from calipers.plurals import counted
 
 Source = str | os.PathLike[str]
 Costs = Source | Mapping[str, float]  # a file of lines `document cost`, or {document: cost}
 Popularity = Source | Mapping[str, float]  # a file of lines `item weight`, or {item: weight}
-GroupsLike = Source | Mapping[str, str]  # a file of lines `document group`, or {document: group}
 
 
 def read_costs(source: Costs) -> dict[str, float]:
@@ -71,21 +69,6 @@ def read_popularity(source: Popularity) -> dict[str, float]:
     return found
 
 
-def read_document_groups(source: GroupsLike) -> dict[str, str]:
-    """Return {document: group} from a file of lines `document group` or from a mapping."""
-    if isinstance(source, Mapping):
-        if not source:
-            raise CalipersError("there are no groups of documents")
-        return {str(document): str(group) for document, group in source.items()}
-    found: dict[str, str] = {}
-    for number, document, group in _pairs(source, "group"):
-        if found.setdefault(document, group) != group:
-            raise CalipersError(f"document '{document}' has a second group", file=str(source), line=number)
-    if not found:
-        raise CalipersError("there are no groups", file=str(source))
-    return found
-
-
 def _pairs(source: Source, what: str) -> Iterator[tuple[int, str, str]]:
     """Lines of two fields; tabs separate them where there are any, else spaces."""
     from calipers.collection.files import FileErrors, regular
@@ -127,60 +110,21 @@ def with_retrieved(judgments: Judgments, runs: Sequence[DictRun]) -> Judgments:
     return Judgments.from_dict(known, judgments.name)
 
 
-@dataclass(frozen=True)
-class DocumentFacts:
-    """Costs and groups of documents. Either may be None."""
+def costs_of(costs: Mapping[str, float], documents: Iterable[str]) -> Floats:
+    """Return the cost of each document, or 1 if it is not known."""
+    return np.array([costs.get(document, 1.0) for document in documents])
 
-    costs: Mapping[str, float] | None
-    groups: Mapping[str, str] | None
 
-    @classmethod
-    def read(cls, costs: Costs | None, groups: GroupsLike | None) -> DocumentFacts | None:
-        """Read costs and groups from files or mappings. Return None if neither is given."""
-        if costs is None and groups is None:
-            return None
-        return cls(
-            None if costs is None else read_costs(costs), None if groups is None else read_document_groups(groups)
-        )
+def with_costs(judgments: Judgments, costs: Mapping[str, float]) -> Judgments:
+    """Return the judgments with the costs of their documents."""
+    pool = judgments.pool
+    return replace(judgments, pool=Pool(pool.offsets, pool.grade, cost=costs_of(costs, judgments.document_names)))
 
-    @cached_property
-    def group_names(self) -> tuple[str, ...]:
-        return tuple(sorted(set((self.groups or {}).values())))
 
-    def costs_of(self, documents: Iterable[str]) -> Floats | None:
-        """Return the cost of each document, or 1 if it is not known."""
-        costs = self.costs
-        return None if costs is None else np.array([costs.get(document, 1.0) for document in documents])
-
-    def groups_of(self, documents: Iterable[str]) -> Ints | None:
-        """Return the place of each document's group, or -1 if it has no group."""
-        if self.groups is None:
-            return None
-        place = {group: number for number, group in enumerate(self.group_names)}
-        place_of = {document: place[group] for document, group in self.groups.items()}
-        return np.array([place_of.get(document, -1) for document in documents], np.int64)
-
-    def added_to(self, judgments: Judgments, judged: Judgments | None = None) -> Judgments:
-        """Return the judgments with costs and groups of their documents.
-
-        judged: what of them is judged, where documents were added that some run retrieves.
-        """
-        pool, names = judgments.pool, judgments.document_names
-        groups, place = None, self.groups_of(names)
-        if place is not None:
-            known = np.ones(len(place), bool)
-            if judged is not None and judged is not judgments:
-                rows = [*judged.to_dict().values()]
-                known = np.array([name in rows[query] for name, query in zip(names, pool.query.tolist(), strict=True)])
-            groups = DocumentGroups(self.group_names, place, known)
-        return replace(judgments, pool=Pool(pool.offsets, pool.grade, cost=self.costs_of(names), groups=groups))
-
-    def notes(self, retrieved: Iterable[str]) -> tuple[str, ...]:
-        """Return notes about retrieved documents without a cost or a group."""
-        shown = {*retrieved}
-        told = (("cost", "they count 1", self.costs), ("group", "they count for none", self.groups))
-        return tuple(
-            f"{counted(lacking, 'document')} of {len(shown):,} that are retrieved have no {what}: {so}"
-            for what, so, known in told
-            if known is not None and (lacking := len(shown) - sum(document in known for document in shown))
-        )
+def notes_on_costs(costs: Mapping[str, float], retrieved: Iterable[str]) -> tuple[str, ...]:
+    """Return a note if some retrieved documents have no cost."""
+    shown = {*retrieved}
+    lacking = len(shown) - sum(document in costs for document in shown)
+    if not lacking:
+        return ()
+    return (f"{counted(lacking, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calipers.checks import check_type
 from calipers.choices import TieRule
-from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
+from calipers.collection.document_facts import Costs, notes_on_costs, read_costs, whole_runs, with_costs, with_retrieved
 from calipers.collection.doubtful_runs import doubts_about
 from calipers.collection.judgments import Judgments, JudgmentsDigest
 from calipers.collection.mismatch import (
@@ -32,8 +32,7 @@ from calipers.evaluation.inputs import (
     SwappedFiles,
     as_judgments,
     as_runs,
-    depending_on,
-    facts_where_read,
+    depending_on_costs,
     in_batches,
     kind_read,
     notes_on_grades,
@@ -73,7 +72,6 @@ def evaluate(
     precision: Precision | None = None,
     columns: ColumnNames | None = None,
     costs: Costs | None = None,
-    document_groups: GroupsLike | None = None,
     unmatched: Unmatched = "error",
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -111,8 +109,6 @@ def evaluate(
     costs: costs of reading documents, as {document: cost} or a file of lines `document cost`, for TBG, U-measure, BPM,
         IFT-C2, EC and ETC. A document without a cost costs 1. For these measures, random rankings shuffle all documents
         that are judged or retrieved by some run.
-    document_groups: groups of documents, as {document: group} or a file of lines `document group`, for AWRF and
-        ExposureRatio. Documents without a group belong to none. Random rankings are made as with costs.
     unmatched: `error` refuses a run without any judged document: mostly, judgments and runs write ids in different
         ways. `warn` scores such a run.
     jobs: number of files that are read at the same time.
@@ -133,8 +129,8 @@ def evaluate(
         degenerate=degenerate, precision=precision,
     )  # fmt: skip
     return Evaluation.of(
-        judgments, runs, measures, options, columns=columns, costs=costs, document_groups=document_groups,
-        unmatched=unmatched, jobs=jobs, progress=progress, warn=warn,
+        judgments, runs, measures, options, columns=columns, costs=costs, unmatched=unmatched, jobs=jobs,
+        progress=progress, warn=warn,
     ).scores  # fmt: skip
 
 
@@ -149,7 +145,7 @@ class Evaluation:
     runs: tuple[Run, ...]  # as they were opened
     measures: Mapping[str, Measure]  # by the names that were typed
     options: ScoringOptions
-    facts: DocumentFacts | None = None  # costs and groups of documents
+    costs: Mapping[str, float] | None = None  # costs of reading documents
     unmatched: Unmatched = "error"  # what to do about runs without a judged document
     jobs: int | None = None  # files that are read at the same time
     progress: Callable[[int], None] | None = None  # called with the number of runs that were scored
@@ -164,7 +160,6 @@ class Evaluation:
         *,
         columns: ColumnNames | None = None,
         costs: Costs | None = None,
-        document_groups: GroupsLike | None = None,
         unmatched: Unmatched = "error",
         jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
@@ -175,18 +170,18 @@ class Evaluation:
         named = options.named(measures)
         given = as_judgments(judgments, kind_read(named.values()), columns)
         opened = () if runs is None else tuple(as_runs(runs, columns=columns))
-        facts = DocumentFacts.read(costs, document_groups)
-        return Evaluation(given, opened, named, options, facts, unmatched, jobs, progress, warn)
+        known_costs = None if costs is None else read_costs(costs)
+        return Evaluation(given, opened, named, options, known_costs, unmatched, jobs, progress, warn)
 
     def changed(self, **changes: Any) -> Evaluation:
         """Return a request with other values for some fields."""
         return Evaluation(**{each.name: getattr(self, each.name) for each in fields(Evaluation)} | changes)
 
     def of_measures(self, measures: Measures) -> Evaluation:
-        """Return the request for other measures. Costs and groups that none of them reads are left out."""
+        """Return the request for other measures. Costs that none of them reads are left out."""
         named = dict(parse_all(measures, self.options.measure_defaults))
-        facts = None if self.facts is None else facts_where_read(self.facts, named.values())
-        return self.changed(measures=named, facts=facts)
+        costly = any(measure.form.traits.reads_costs for measure in named.values())
+        return self.changed(measures=named, costs=self.costs if costly else None)
 
     @cached_property
     def known(self) -> Judgments:
@@ -225,16 +220,16 @@ def _scores(given: Evaluation) -> Scores:
     rules = given.options.like
     bound = {name: measure.bind(given.known.pool) for name, measure in given.measures.items()}
     rules.check(given.known, bound.values())
-    by_document = {} if given.facts is None else depending_on(given.facts, bound)
+    by_document = {} if given.costs is None else depending_on_costs(bound)
     request = _Request(given.known, tuple(rules.runs(given.runs)), given.options, given.jobs)
-    if given.facts is not None:
-        request = request.with_whole_runs(given.facts)
+    if given.costs is not None:
+        request = request.with_whole_runs(given.costs)
     plain = {name: measure for name, measure in bound.items() if name not in by_document}
     described = _Description(request, plain)
     found = _score_runs(request, plain, described, given.progress)
     described.check_queries()
-    if given.facts is not None:
-        whole = request.with_facts(given.facts)
+    if given.costs is not None:
+        whole = request.with_costs(given.costs)
         rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}
         found |= _score_runs(whole, rebound)
         bound |= rebound
@@ -275,17 +270,17 @@ class _Request(Record):
     options: ScoringOptions
     jobs: int | None
 
-    def with_whole_runs(self, facts: DocumentFacts) -> _Request:
-        """Return the request with its runs read whole, and with notes about documents that lack a cost or a group."""
+    def with_whole_runs(self, costs: Mapping[str, float]) -> _Request:
+        """Return the request with its runs read whole, and with a note about documents that lack a cost."""
         runs, known = whole_runs(self.runs), self.judgments
         retrieved = (document for run in runs for query in known.queries for document in run.scores.get(query, ()))
-        return self.changed(runs=tuple(runs), judgments=known.with_notes(facts.notes(retrieved)))
+        return self.changed(runs=tuple(runs), judgments=known.with_notes(notes_on_costs(costs, retrieved)))
 
-    def with_facts(self, facts: DocumentFacts) -> _Request:
-        """Return the request with costs and groups in its judgments, which then hold every retrieved document."""
+    def with_costs(self, costs: Mapping[str, float]) -> _Request:
+        """Return the request with costs in its judgments, which then hold every retrieved document."""
         known = self.judgments
         every = known if self.options.condensed else with_retrieved(known, whole_runs(self.runs))
-        return self.changed(judgments=facts.added_to(every, known))
+        return self.changed(judgments=with_costs(every, costs))
 
 
 class _MeasureScores(Record):

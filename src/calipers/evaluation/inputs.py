@@ -11,7 +11,6 @@ import numpy as np
 from calipers.batching import batches
 from calipers.checks import described
 from calipers.collection.column_names import ORDER
-from calipers.collection.document_facts import DocumentFacts
 from calipers.collection.formats import sniff
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
@@ -177,7 +176,7 @@ def _one_run(run: Any, name: str) -> Run:
 
 def kind_read(measures: Iterable[Measure]) -> str:
     """Return the kind of judgments that measures read. Measures of different kinds are refused."""
-    reads = {measure.judgments: measure for measure in measures}
+    reads = {measure.reads: measure for measure in measures}
     if len(reads) > 1:
         one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
         raise CalipersError(
@@ -192,34 +191,14 @@ def reads_subtopics(measures: Iterable[Measure]) -> bool:
     return kind_read(measures) == "subtopics"
 
 
-def depending_on(facts: DocumentFacts, named: Mapping[str, Measure]) -> dict[str, Measure]:
-    """Return the measures that read costs or groups of documents. Facts that no measure reads are refused."""
-    costly = [name for name, measure in named.items() if facts.costs is not None and measure.form.traits.reads_costs]
-    grouped = [name for name, measure in named.items() if facts.groups is not None and measure.form.traits.reads_groups]
-    if facts.costs is not None and not costly:
+def depending_on_costs(named: Mapping[str, Measure]) -> dict[str, Measure]:
+    """Return the measures that read costs of documents. Raise an error if no measure reads them."""
+    costly = {name: measure for name, measure in named.items() if measure.form.traits.reads_costs}
+    if not costly:
         raise CalipersError(
             f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
         )
-    if facts.groups is not None and not grouped:
-        raise CalipersError(f"no measure depends on groups of documents: {', '.join(named)}; AWRF and ExposureRatio do")
-    return {name: measure for name, measure in named.items() if name in costly or name in grouped}
-
-
-def facts_where_read(facts: DocumentFacts, measures: Iterable[Measure]) -> DocumentFacts | None:
-    """Return the costs and groups of documents that some of the measures read."""
-    traits = [measure.form.traits for measure in measures]
-    costs = facts.costs if any(each.reads_costs for each in traits) else None
-    groups = facts.groups if any(each.reads_groups for each in traits) else None
-    return None if costs is None and groups is None else DocumentFacts(costs, groups)
-
-
-def facts_as_keywords(given: Mapping[str, Any], measures: Iterable[Measure]) -> dict[str, Any]:
-    """Return the keywords `costs` and `document_groups`, each None if no measure reads it."""
-    forms = [measure.form for measure in measures]
-    return {
-        "costs": given.get("costs") if any(form.traits.reads_costs for form in forms) else None,
-        "document_groups": given.get("document_groups") if any(form.traits.reads_groups for form in forms) else None,
-    }
+    return costly
 
 
 def in_batches(

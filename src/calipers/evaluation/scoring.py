@@ -127,6 +127,4 @@ def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_po
     """Stop where a normalised measure has nothing between random and ideal for most queries."""
     if 2 * flat > queries:
         population = measure.parameters["population"]
-        raise no_room(
-            name, flat, queries, population, largest_pool, averages_attention=measure.form.traits.averages_attention
-        )
+        raise no_room(name, flat, queries, population, largest_pool)

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking
-from calipers.collection.document_facts import Costs, GroupsLike, whole_runs, with_retrieved
+from calipers.collection.document_facts import Costs, whole_runs, with_costs, with_retrieved
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation
-from calipers.evaluation.inputs import depending_on, notes_on_reading
+from calipers.evaluation.inputs import depending_on_costs, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.exactness import exactness_notes
@@ -166,7 +166,6 @@ def bounds(
     condensed: bool = False,
     warn: bool = True,
     costs: Costs | None = None,
-    document_groups: GroupsLike | None = None,
 ) -> Bounds:
     """Return the ideal, worst and expected score per query, and the standard deviation over random rankings.
 
@@ -183,7 +182,7 @@ def bounds(
     depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
     warn: a CalipersWarning with what is to be known of how the files were read.
     costs: what documents cost to read, as in `evaluate`; 1 where nothing is given. With runs, all documents that some
-        run retrieves are shuffled as well. document_groups: the groups that they belong to, likewise.
+        run retrieves are shuffled as well.
 
     Normalised measures, such as V2(nDCG@10), are made of bounds themselves. They are left out, and a note says so.
 
@@ -195,7 +194,7 @@ def bounds(
     (array([0.75      , 0.61111111]), array([1., 1.]), array([0.5       , 0.33333333]))
     """
     options = ScoringOptions(like=like, relevant=relevant, depth=depth, condensed=condensed)
-    request = Evaluation.of(judgments, runs, measures, options, costs=costs, document_groups=document_groups, warn=warn)
+    request = Evaluation.of(judgments, runs, measures, options, costs=costs, warn=warn)
     return bounds_of(request, population=population, sd=sd, expected=expected, ideal=ideal)
 
 
@@ -217,19 +216,18 @@ def bounds_of(
             raise CalipersError(f"{option}={value} is not one of {', '.join(choices)}")
     check_population(population)
     rules, depth, condensed = evaluation.options.like, evaluation.options.depth, evaluation.options.condensed
-    known, runs, facts = evaluation.known, evaluation.runs, evaluation.facts
-    if facts is not None:
-        depending_on(facts, evaluation.measures)
-        judged = known
+    known, runs, costs = evaluation.known, evaluation.runs, evaluation.costs
+    if costs is not None:
+        depending_on_costs(evaluation.measures)
         if runs:
             whole = whole_runs(runs)
             runs, known = tuple(whole), known if condensed else with_retrieved(known, whole)
-        known = facts.added_to(known, judged)
+        known = with_costs(known, costs)
     refuse_parts(known.pool)
     named = {name: measure.bind(known.pool) for name, measure in evaluation.measures.items()}
     rules.check(known, named.values())
     named, left_out = _without_normalised(named)
-    if population == "pool" and facts is None:
+    if population == "pool" and costs is None:
         refuse_one_grade(known.pool, named)
     systems: tuple[str, ...] = ()
     place: Any = slice(None)  # of each list, among the populations
@@ -301,13 +299,8 @@ def _without_normalised(measures: Mapping[str, Measure]) -> tuple[dict[str, Meas
 
 
 def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:
-    """Stop where most pools hold relevant documents of one grade only, so that all rankings of a pool score the same.
-
-    Measures of attention and of groups are not concerned: their rankings of such documents differ.
-    """
-    traits = {name: each.form.traits for name, each in measures.items()}
-    concerned = [name for name, each in traits.items() if not (each.averages_attention or each.reads_groups)]
-    if pool.kind != "grades" or not concerned:
+    """Stop where most pools have relevant documents of one grade only: all rankings of such a pool score the same."""
+    if pool.kind != "grades":
         return
     starts = pool.offsets[:-1][pool.size > 0]
     if not len(starts):
@@ -315,7 +308,7 @@ def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:
     lowest, highest = np.minimum.reduceat(pool.grade, starts), np.maximum.reduceat(pool.grade, starts)
     flat = int(((lowest == highest) & (lowest > 0)).sum())
     if 2 * flat > pool.queries:
-        raise no_room(f"bounds of {', '.join(concerned)}", flat, pool.queries, "pool", int(pool.size.max()))
+        raise no_room(f"bounds of {', '.join(measures)}", flat, pool.queries, "pool", int(pool.size.max()))
 
 
 def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | None:

@@ -129,9 +129,6 @@ def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = 
     check_type("thresholds", thresholds, Thresholds, "Thresholds")
     if scores.queries != bounds.queries:
         raise CalipersError("the scores and the bounds are not of the same queries")
-    if scores.lower:
-        name = min(scores.lower)
-        raise CalipersError(f"smaller values of {name} are better, but types of queries are shares of the ideal score")
     unknown = [name for name in scores.measures if name not in bounds.ideal]
     if unknown:
         raise UnknownName(f"there are no bounds of {', '.join(unknown)}")

@@ -82,12 +82,6 @@ from calipers.measures.diversity import (
 from calipers.measures.diversity import (
     subtopic_recall as StRecall,
 )
-from calipers.measures.exposure import (
-    attention_weighted_rank_fairness as AWRF,
-)
-from calipers.measures.exposure import (
-    exposure_ratio as ExposureRatio,
-)
 from calipers.measures.information import order_information
 from calipers.measures.information import (
     relevance_information_correlation as RIC,
@@ -284,7 +278,6 @@ from calipers.measures.user_models import (
 __all__ = [
     "AP",
     "AUC",
-    "AWRF",
     "BPM",
     "DCG",
     "EC",
@@ -317,7 +310,6 @@ __all__ = [
     "Accuracy",
     "Compat",
     "Declaration",
-    "ExposureRatio",
     "F",
     "G",
     "Hits",

@@ -283,7 +283,6 @@ _MEANINGS = {
     "fmeasure": "SetF", "fscore": "SetF", "f1 score": "F@10", "mean precision": "P@10", "inferred ap": "infAP",
     "graded average precision": "GAP", "subtopic recall": "StRecall@10", "prec": "P@10", "sensitivity": "Recall@1000",
     "avep": "AP", "avgprec": "AP", "gmap": "gm_map", "geometric map": "gm_map", "binary preference": "bpref",
-    "attention weighted rank fairness": "AWRF",
 }  # fmt: skip
 _BY_LENGTH = sorted(_MEANINGS, key=len, reverse=True)
 

@@ -28,9 +28,6 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Traits, inexact
-from calipers.measures.forms.exposure import ExposureSum
-from calipers.measures.forms.group_exposure import GroupExposure
-from calipers.measures.forms.wrappers import JudgedOnly
 from calipers.measures.gains import Value
 from calipers.measures.parameters import POPULATION, Parameter
 from calipers.measures.populations import (
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
-NO_DEVIATION = "a random ranking is scored by its mean attention, not by the mean of the scores of its orders"
 BELOW_WORST = (
     "some lists score less than the worst ranking of all judged documents, because they lack relevant documents"
 )
@@ -69,11 +65,6 @@ class Limits:
     def degenerate(self) -> NDArray[np.bool_]:
         """True where random and ideal rankings score the same."""
         return np.asarray((self.ideal > 0) & (self.ideal - self.expected <= NOISE * self.ideal))
-
-    def turned(self) -> Limits:
-        """Return the bounds of a measure for which smaller values are better, as distances below the worst score."""
-        worst = self.worst
-        return replace(self, ideal=worst - self.ideal, expected=worst - self.expected, worst=np.zeros_like(worst))
 
     def of(self, query: NDArray[Any]) -> Limits:
         """Return the bounds of these queries."""
@@ -179,13 +170,7 @@ class Normalised(Form):
 
     @property
     def traits(self) -> Traits:
-        inner = self.base.traits
-        return Traits(
-            averages_attention=inner.averages_attention,
-            reads_costs=inner.reads_costs,
-            reads_groups=inner.reads_groups,
-            is_normalised=True,
-        )
+        return Traits(reads_costs=self.base.traits.reads_costs, is_normalised=True)
 
     def exactness(self, population: Population | None = None) -> Exactness:
         inner = self.base.exactness()
@@ -206,23 +191,23 @@ class Normalised(Form):
         It is the square root of the sum of the squared changes that each of these errors makes.
         """
         score, limits = self.base.score(lists), self.limits(lists)
-        at = self._normalised(score, limits)
+        at = self.function(score, limits)
 
         def change(error: Floats | None, moved: Callable[[Floats], Floats]) -> Floats:
             if error is None or not np.nan_to_num(error).any():
                 return np.zeros(len(at))
             return np.fmax(np.abs(moved(error) - at), np.abs(moved(-error) - at)) ** 2
 
-        total = change(self.base.error(lists), lambda error: self._normalised(score + error, limits))
+        total = change(self.base.error(lists), lambda error: self.function(score + error, limits))
         total += change(
             limits.expected_error,
-            lambda error: self._normalised(score, replace(limits, expected=limits.expected + error)),
+            lambda error: self.function(score, replace(limits, expected=limits.expected + error)),
         )
         if limits.deviation is not None:
             deviation = limits.deviation
             total += change(
                 limits.deviation_error,
-                lambda error: self._normalised(score, replace(limits, deviation=np.maximum(deviation + error, 0.0))),
+                lambda error: self.function(score, replace(limits, deviation=np.maximum(deviation + error, 0.0))),
             )
         return np.sqrt(total)
 
@@ -234,27 +219,18 @@ class Normalised(Form):
         score, limits = self.base.score(lists), self.limits(lists)
         if self.function in (v1, v2) and ((score < -NOISE).any() or (limits.expected < -NOISE).any()):
             raise CalipersError(f"the measure inside is negative for some ranking: {NEGATIVE}")
-        return self._normalised(score, limits)
+        return self.function(score, limits)
 
     def substitute(self, score: float, lists: Lists) -> Floats:
-        return self._normalised(np.full(len(lists), score), self.limits(lists))
-
-    def _normalised(self, score: Floats, limits: Limits) -> Floats:
-        if self.base.traits.lower_is_better:
-            score, limits = limits.worst - score, limits.turned()
-        return self.function(score, limits)
+        return self.function(np.full(len(lists), score), self.limits(lists))
 
     def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
         return super().undefined_for_any_ranking(lists) | self.base.undefined_for_any_ranking(lists)
 
     def is_degenerate(self, lists: Lists) -> NDArray[np.bool_]:
-        """Return True for lists whose random and ideal rankings score the same, or for W the worst and the ideal.
-
-        U of a form that averages attention also compares the worst and the ideal, as a random ranking may be ideal.
-        """
+        """Return True for lists whose random and ideal rankings score the same, or for W the worst and the ideal."""
         limits = self.limits(lists)
-        limits = limits.turned() if self.base.traits.lower_is_better else limits
-        if self._reads_worst and self.function is not v2s:
+        if self.function is worst_to_ideal:
             return np.asarray((limits.ideal > 0) & (limits.ideal - limits.worst <= NOISE * limits.ideal))
         return limits.degenerate
 
@@ -291,9 +267,7 @@ class Normalised(Form):
 
     @property
     def _reads_worst(self) -> bool:
-        return self.function in (worst_to_ideal, v2s) or (
-            self.function is upper and self.base.traits.averages_attention
-        )
+        return self.function in (worst_to_ideal, v2s)
 
     @property
     def _reads_expected(self) -> bool:
@@ -328,38 +302,6 @@ def population_of_bounds(form: Form) -> str | None:
 @population_of_bounds.register(Normalised)
 def _(form: Normalised) -> str:
     return form.population
-
-
-@singledispatch
-def reason_not_to_normalise(form: Form, normalisation: str) -> str:
-    """Return why a normalisation such as V2 says nothing about a form, or an empty string if it does."""
-    return ""
-
-
-@reason_not_to_normalise.register(ExposureSum)
-def _(form: ExposureSum, normalisation: str) -> str:
-    if form.sum == "relevance":
-        return ""
-    if normalisation == "Z":
-        return NO_DEVIATION
-    if form.sum == "disparity" and normalisation == "V2s":
-        return "random rankings are the best there are, or nearly so, and leave no room to the ideal; W takes it"
-    if normalisation in ("U", "V1", "V2"):
-        other = "W takes it" if form.sum == "disparity" else "W and V2s take it"
-        return f"the less of it the better, while {normalisation} measures from 0 upwards; {other}"
-    return ""
-
-
-@reason_not_to_normalise.register(GroupExposure)
-def _(form: GroupExposure, normalisation: str) -> str:
-    if normalisation in ("V1", "V2", "V2s"):
-        return "a random ranking gives each group the share of its documents, which may be ideal; U and W take it"
-    return NO_DEVIATION if normalisation == "Z" else ""
-
-
-@reason_not_to_normalise.register(JudgedOnly)
-def _(form: JudgedOnly, normalisation: str) -> str:
-    return reason_not_to_normalise(form.of, normalisation)
 
 
 def standard_deviation(form: Form, population: Population, *, sample: bool) -> Floats:
@@ -437,8 +379,6 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
                 f"{name} of {of!r}: with negative gains the expected score may exceed the ideal's range, "
                 "so the normalised score means nothing; negative grades are fine"
             )
-        if reason := reason_not_to_normalise(of.form, name):
-            raise CalipersError(f"{name} of {of!r}: {reason}")
         if function in (v1, v2) and of.form.traits.can_be_negative:
             raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")
         return Normalised(of.form, function, population, expected == "paper", ideal == "k")

@@ -55,9 +55,7 @@ def what_is_shuffled(population: str) -> str:
     return f"a random ranking shuffles {documents}"
 
 
-def no_room(
-    subject: str, flat: int, queries: int, population: str, largest_pool: int, *, averages_attention: bool = False
-) -> CheckFailed:
+def no_room(subject: str, flat: int, queries: int, population: str, largest_pool: int) -> CheckFailed:
     """Return the error for a collection in which random and ideal rankings score the same.
 
     subject: the measures or the result that cannot be computed. flat: the number of queries for which random and ideal
@@ -65,8 +63,6 @@ def no_room(
     """
     documents = _DOCUMENTS.get(population, population)
     same = f"every ranking of {documents} scores the same (for example, because only relevant documents are judged)"
-    if averages_attention:  # a tie of all documents may beat each of their orders
-        same = f"a random ranking of {documents} is as good as the ideal one"
     others = {
         "collection": "collection(N), where N is the number of documents in the collection, as in "
         f"collection({2 * largest_pool + 1000})",

@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 
 COMMON = {"judged_only": JUDGED_ONLY}  # parameters of every measure
 Average = Literal["arithmetic", "geometric", "sum"]
-Reads = Literal["grades", "groups", "subtopics", "preferences", "judges", "samples"]
+Reads = Literal["grades", "subtopics", "preferences", "judges", "samples"]
 
 
 class Declaration(Record):
@@ -45,7 +45,7 @@ class Declaration(Record):
     aliases: tuple[str, ...] = ()
     at: str = "cutoff"  # the parameter that follows the @
     average: Average = "arithmetic"  # how scores of queries are summarised
-    reads: Reads = "grades"  # kind of judgments: a key of SAID_OF, or "groups" for grades and groups of documents
+    reads: Reads = "grades"  # kind of judgments: a key of SAID_OF
     is_scorer: bool = False  # the function is a function of one ranking, not of parameters
     unjudged: UnjudgedGrade = "zero"  # the grade of unjudged documents for a function of one ranking
 
@@ -352,11 +352,6 @@ class Measure(Record):
         return of.reads if isinstance(of, Measure) and self.declaration.reads == "grades" else self.declaration.reads
 
     @property
-    def judgments(self) -> str:
-        """The kind of judgments, a key of SAID_OF. Measures of groups of documents need plain grades."""
-        return "grades" if self.reads == "groups" else self.reads
-
-    @property
     def exactness(self) -> ComputationMethod:
         """The method for averages over ties, and so for expected scores: exact, enumerated or sampled."""
         return self.form.exactness().expected
@@ -368,7 +363,7 @@ class Measure(Record):
     def bind(self, pool: Pool) -> Measure:
         """Return the measure with the parameter that it takes from the judgments: max_grade."""
         of = self.parameters.get("of")
-        if self.judgments != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
+        if self.reads != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
             raise CalipersError(_unlike(self, pool.kind))
         if isinstance(of, Measure):
             return self.with_(of=of.bind(pool.inner if self.declaration.reads == "judges" else pool))
@@ -413,7 +408,7 @@ FOR_WHAT = {
 
 def _unlike(measure: Measure, kind: str) -> str:
     """Return the error message for a measure with judgments of another kind."""
-    needed = "one grade per document" if measure.judgments == "grades" else SAID_OF[measure.judgments]
+    needed = "one grade per document" if measure.reads == "grades" else SAID_OF[measure.reads]
     hint = f"; they are for {FOR_WHAT[kind]}" if kind in FOR_WHAT else ""
     return f"{measure!r} needs {needed}, but these look like {SAID_OF[kind]}{hint}"
 

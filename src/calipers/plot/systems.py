@@ -118,10 +118,7 @@ def _places(systems: Sequence[str], placed: Floats) -> list[dict[str, Any]]:
 
 
 def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
-    """Return the scores of one measure on the scale of V2: [system, query]. NaN if all rankings score the same.
-
-    A measure for which smaller values are better has the scale of V2s, which starts at the worst ranking.
-    """
+    """Return the scores of one measure on the scale of V2: [system, query]. NaN if all rankings score the same."""
     from calipers.measures.normalisation import Limits, v2
 
     if scores.queries != bounds.queries:
@@ -134,8 +131,6 @@ def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
         return np.broadcast_to(bound[measure], score.shape)
 
     limits = Limits(of(bounds.ideal), of(bounds.expected), of(bounds.worst))
-    if measure in scores.lower:
-        score, limits = limits.worst - score, limits.turned()
     return np.asarray(np.where(limits.degenerate, np.nan, v2(score, limits)))
 
 

@@ -378,10 +378,9 @@ class Material(ScoredMaterial):
         from calipers.evaluation.options import ScoringOptions
 
         given = self.plain_experiment.of_measures(self.plain.measures[0])
-        if given.facts is not None:
+        if given.costs is not None:
             raise CalipersError(
-                "the conventions of tools are compared without costs and groups of documents. Name a measure first "
-                "that reads neither"
+                "the conventions of tools are compared without costs of documents. Name a measure first that reads none"
             )
         options = ScoringOptions(
             like=given.options.like, relevant=given.options.relevant, depth=given.options.depth

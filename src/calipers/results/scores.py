@@ -225,10 +225,8 @@ class Scores(Result):
 
     @property
     def lower(self) -> frozenset[str]:
-        """The measures for which smaller values are better: errors, such as TER, and distances, such as EE-L."""
-        defined = zip(self.measures, self.definitions, strict=False)
-        turned = (name for name, measure in defined if measure.form.traits.lower_is_better)
-        return frozenset(self.metadata.get("lower", ())).intersection(self.measures).union(turned)
+        """The measures for which smaller values are better: errors, such as TER."""
+        return frozenset(self.metadata.get("lower", ())).intersection(self.measures)
 
     @property
     def unit(self) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lists import UNJUDGED, DocumentGroups, Floats, Ints, Lists, Pool, once
+from calipers.lists import Floats, Ints, Lists, Pool, once
 from calipers.measures.weights import Weights
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ class Unknown:
     grades: Floats  # possible grades of an unknown document, ascending
     most: int = 0  # largest number of unknown documents of a query, those of other lists included
     cost: Floats | None = None  # per row, the cost of reading the document, if known
-    group: Ints | None = None  # per row, the number of its group of documents, if known
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -116,7 +115,6 @@ class Unknown:
             last=lists.last[judged],
             docid_rank=None if lists.docid_rank is None else lists.docid_rank[judged],
             input_rank=None,
-            all_ties=None if lists.all_ties is None else lists.all_ties.take(np.arange(start, stop)),
             memo={},
         )
         return Unknown(
@@ -127,7 +125,6 @@ class Unknown:
             self.place[rows],
             self.grades,
             cost=None if self.cost is None else self.cost[rows],
-            group=None if self.group is None else self.group[rows],
         )
 
     def graded(self, grade: Floats, matters: Callable[[Floats], Bools] | None = None) -> Lists:
@@ -163,15 +160,9 @@ class Unknown:
             return column
 
         grades = joined(pool.grade, grade[row])
-        cost = groups = None
+        cost = None
         if pool.cost is not None:
             cost = joined(pool.cost, 1.0 if self.cost is None else self.cost[row])
-        if pool.groups is not None:
-            groups = DocumentGroups(
-                pool.groups.names,
-                joined(pool.groups.of, -1 if self.group is None else self.group[row]),
-                joined(pool.groups.judged, grade[row] != UNJUDGED),
-            )
         of_shown = lists.list[shown]
         document = number[lists.document[shown]] + (offsets[:-1] - start[lists.query])[of_shown]
         seen = self.seen[row]
@@ -179,7 +170,7 @@ class Unknown:
         place = (lists.first if lists.docid_rank is None else lists.docid_rank)[shown]
         order = np.lexsort((np.concatenate([place, self.place[row][seen]]), member))
         return Lists(
-            pool=Pool(offsets, grades, cost=cost, groups=groups),
+            pool=Pool(offsets, grades, cost=cost),
             query=np.arange(len(lists)),
             length=lists.length,
             offsets=np.searchsorted(member[order], np.arange(len(lists) + 1)),
@@ -493,11 +484,10 @@ def _copies(one: Unknown, times: int) -> Unknown:
         last=again(lists.last),
         docid_rank=again(lists.docid_rank),
         input_rank=None,
-        all_ties=None if lists.all_ties is None else lists.all_ties.take(np.zeros(times, np.int64)),
         memo={},
     )
-    first, last, place, cost, group = map(again, (one.first, one.last, one.place, one.cost, one.group))
-    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades, cost=cost, group=group)
+    first, last, place, cost = map(again, (one.first, one.last, one.place, one.cost))
+    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades, cost=cost)
 
 
 def by_rank(unknown: Unknown, largest: bool) -> Ints:

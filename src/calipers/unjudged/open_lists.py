@@ -5,7 +5,7 @@ Ties are broken once, by `Lists.under`, for the judged documents. The unjudged d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.document_facts import DocumentFacts
+from calipers.collection.document_facts import costs_of, notes_on_costs
 from calipers.collection.id_codes import as_words
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
@@ -42,15 +42,19 @@ class UnjudgedRanks:
     place: Ints  # its own rank; averaged ties are ordered by document id
 
     @classmethod
-    def of(cls, lists: Lists, ties: str) -> UnjudgedRanks:
-        """Return the ranks that the judged documents of the lists leave free."""
+    def of(cls, lists: Lists, ties: str, retrieved: Sequence[Retrieved]) -> UnjudgedRanks:
+        """Return the ranks that the judged documents of the lists leave free.
+
+        retrieved: what each run retrieved, from which the lists are made.
+        """
         ranked = lists.under(ties)
         offsets = np.concatenate([[0], np.cumsum(lists.length - np.diff(lists.offsets))])
         place = np.flatnonzero(_is_free(ranked)) - np.repeat(_starts(lists.length), np.diff(offsets)) + 1
-        if ties != "average" or lists.all_ties is None:
+        all_ties = _ties_by_query(retrieved, lists.pool.queries) if ties == "average" else None
+        if all_ties is None:
             return cls(offsets, place, place, place)
         of = np.repeat(np.arange(len(lists)), np.diff(offsets))
-        return cls(offsets, *_tie_of(lists.all_ties, of, place), place)
+        return cls(offsets, *_tie_of(all_ties, of, place), place)
 
     def top(self, rank: int, more: int) -> UnjudgedRanks:
         """Return the documents whose tie begins at this rank or above, and up to `more` further ones per list."""
@@ -74,6 +78,20 @@ def _is_free(ranked: Lists) -> Any:
     else:
         free[_starts(ranked.length)[ranked.list] + rank - 1] = False
     return free
+
+
+def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:
+    """Return the ties of all queries, run after run, or None if nothing is tied."""
+    if not any(len(run.all_ties.first) for run in runs):
+        return None
+    place = np.full((len(runs), queries), -1)
+    start = 0
+    for s, run in enumerate(runs):
+        place[s, run.query] = np.arange(start, start + len(run.query))
+        start += len(run.query)
+    # The last part is for queries that a run does not answer.
+    joined = TieSpans.joined([*(run.all_ties for run in runs), TieSpans.none(1)])
+    return joined.take(place.ravel())
 
 
 def _tie_of(ties: TieSpans, of: Ints, rank: Ints) -> tuple[Ints, Ints]:
@@ -102,19 +120,17 @@ class OpenLists:
     identify: Callable[[], tuple[Ints, Ids]]  # gives a number for the document of each row, and the id of each number
     jobs: int | None = field(default=None, kw_only=True)  # threads for all that follows; None: one for each processor
     cost: Floats | None = field(default=None, kw_only=True)  # of each row, where the costs of documents are known
-    group: Ints | None = field(default=None, kw_only=True)  # of each row, its place among the groups, if known
 
-    def with_facts(self, facts: DocumentFacts) -> OpenLists:
-        """Return the same lists with the costs and groups of unjudged documents."""
-        names = self.names(np.arange(len(self.ranks.first)))
-        return replace(self, cost=facts.costs_of(names), group=facts.groups_of(names))
+    def with_costs(self, costs: Mapping[str, float]) -> OpenLists:
+        """Return the same lists with the costs of unjudged documents."""
+        return replace(self, cost=costs_of(costs, self.names(np.arange(len(self.ranks.first)))))
 
-    def notes_on(self, facts: DocumentFacts) -> tuple[str, ...]:
-        """Return notes on how many retrieved documents have no cost, or no group."""
+    def notes_on(self, costs: Mapping[str, float]) -> tuple[str, ...]:
+        """Return a note on how many retrieved documents have no cost."""
         judged = np.unique(self.lists.document)
         names = self.judgments.document_names
         unjudged = self.names(np.arange(len(self.ranks.first)))
-        return facts.notes(chain(unjudged, (names[d] for d in judged.tolist())))
+        return notes_on_costs(costs, chain(unjudged, (names[d] for d in judged.tolist())))
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -138,13 +154,13 @@ class OpenLists:
         """Return the lists as the block in which extreme scores are searched.
 
         unseen: documents that nobody retrieved, one number for all lists or one for each.
-        within: keep only the documents of `UnjudgedRanks.top`, which have no costs and groups then.
+        within: keep only the documents of `UnjudgedRanks.top`, which have no costs then.
         """
         lists = self.lists
         if self.ties != "average":  # every document has a rank of its own
             lists = replace(lists.under(self.ties), docid_rank=None, input_rank=None, memo={})
         ranks = self.ranks if within is None else self.ranks.top(*within)
-        cost, group = (self.cost, self.group) if within is None else (None, None)
+        cost = self.cost if within is None else None
         count = np.diff(ranks.offsets)
         more = np.broadcast_to(np.asarray(unseen, np.int64), (len(lists),))
         offsets = np.concatenate([[0], np.cumsum(count + more)])
@@ -166,7 +182,6 @@ class OpenLists:
             grades,
             self.largest_union + int(more.max(initial=0)),
             with_unseen(cost, 1),
-            with_unseen(group, -1),
         )
 
     # -- which document is which ---------------------------------------------------------------------
@@ -224,7 +239,7 @@ def read_open_lists(
         raise no_query_in_common(judgments, unjudged)
     lists = Lists.of(judgments.pool, retrieved)
     systems = tuple(name for name, _ in distinct_names(runs))
-    ranks = UnjudgedRanks.of(lists, options.ties)
+    ranks = UnjudgedRanks.of(lists, options.ties, retrieved)
     identify = partial(_numbered_documents, judgments, tuple(runs), lists, options)
     return OpenLists(judgments, systems, lists, options.ties, ranks, identify, jobs=jobs), retrieved
 

@@ -159,9 +159,8 @@ def _exactness(how: str, measure: Measure, unknown: Unknown, *gradings: Floats) 
 
 
 def _told_apart(form: Form, unknown: Unknown) -> bool:
-    """Return True if documents without gain differ from each other, by their costs or by their groups."""
-    pool = unknown.lists.pool
-    return (form.traits.reads_costs and pool.cost is not None) or (form.traits.reads_groups and pool.groups is not None)
+    """Return True if documents without gain differ from each other by their costs."""
+    return form.traits.reads_costs and unknown.lists.pool.cost is not None
 
 
 def _grade_of_least_gain(measure: Measure, unknown: Unknown) -> float:

@@ -15,10 +15,11 @@ import numpy as np
 
 from calipers.checks import check_whole
 from calipers.choices import ComparisonTest, Correction
+from calipers.collection.document_facts import with_costs
 from calipers.collection.mismatch import notes_on_matching
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.evaluation.evaluation import Evaluation
-from calipers.evaluation.inputs import depending_on, kind_read, notes_on_reading
+from calipers.evaluation.inputs import depending_on_costs, kind_read, notes_on_reading
 from calipers.evaluation.options import ScoringOptions
 from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
@@ -284,20 +285,20 @@ def _ranges(
     if kind_read(evaluation.measures.values()) != "grades":
         raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
     check_whole("unseen", unseen, 0)
-    known, facts = evaluation.known, evaluation.facts
+    known, costs = evaluation.known, evaluation.costs
     grades = possible_grades(known, max_grade)
     if not evaluation.runs:
         raise CalipersError("ranges need at least one run")
     systems = [*options.like.runs(evaluation.runs)]
-    if facts is not None:
-        depending_on(facts, evaluation.measures)
-        known = facts.added_to(known)
+    if costs is not None:
+        depending_on_costs(evaluation.measures)
+        known = with_costs(known, costs)
     opened, retrieved = read_open_lists(known, systems, options, evaluation.jobs, evaluation.progress)
-    if facts is not None:
-        opened = opened.with_facts(facts)
+    if costs is not None:
+        opened = opened.with_costs(costs)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), retrieved, opened.lists)
-    lacking = () if facts is None else opened.notes_on(facts)
+    lacking = () if costs is None else opened.notes_on(costs)
     seen = seen_in(coverage, systems)
     notes = (
         *notes_on_lacking(seen, len(known.queries)),

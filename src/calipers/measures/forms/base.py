@@ -49,11 +49,8 @@ class Exactness(Record):
 class Traits(Record):
     """Facts about a form."""
 
-    lower_is_better: bool = False  # the ideal ranking has the smallest score
     can_be_negative: bool = False
-    averages_attention: bool = False  # a tie is scored by the mean attention of its documents, not by its mean score
     reads_costs: bool = False  # the score depends on the costs of documents
-    reads_groups: bool = False  # the score depends on the groups of documents, and is undefined without them
     ignores_unjudged: bool = False  # unjudged documents are left out by definition
     is_normalised: bool = False  # the score lies between bounds, and is not normalised again
 

@@ -176,7 +176,6 @@ def some_lists(lists: Lists, chosen: Ints) -> Lists:
         document=lists.document[row],
         first=lists.first[row],
         last=lists.last[row],
-        all_ties=None if lists.all_ties is None else lists.all_ties.take(chosen),
     )
 
 
@@ -188,7 +187,7 @@ def _alone(lists: Lists, i: int) -> Lists:
 
 def _without_equal_ties(lists: Lists) -> Lists:
     """Return the lists with an order for each tie whose documents are all judged and have the same grade."""
-    if not lists.tied or lists.pool.kind != "grades" or lists.pool.cost is not None or lists.pool.groups is not None:
+    if not lists.tied or lists.pool.kind != "grades" or lists.pool.cost is not None:
         return lists
     groups = lists.groups
     equal = groups.count(lists.grade == lists.grade[groups.start][groups.row_group]) == groups.size

@@ -62,10 +62,6 @@ class Complement(Wrapper):
         inner = super().exactness()
         return inner.changed(ideal=inner.worst, worst=inner.ideal)
 
-    @property
-    def traits(self) -> Traits:
-        return self.of.traits.changed(lower_is_better=False)
-
     def score(self, lists: Lists) -> Floats:
         return 1.0 - self.of.score(lists)
 

@@ -28,10 +28,9 @@ function pair() {
   if (chosen) return chosen;
   if (data.systems.length < 2) return [0];
   if (data.pair) return data.pair;
-  const sign = data.lower.includes(data.measures[measureNumber()]) ? -1 : 1;
   const mean = data.scores[measureNumber()].map((line) => {
     const known = line.filter((value) => value !== null);
-    return known.length ? sign * known.reduce((sum, value) => sum + value, 0) / known.length : -Infinity;
+    return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : -Infinity;
   });
   return mean.map((_, s) => s).sort((a, b) => mean[b] - mean[a]).slice(0, 2);
 }

@@ -87,6 +87,6 @@ def _grid(material: Material) -> Grid:
         if not _room(as_number(ideal), as_number(expected)):
             continue
         known = [as_number(v) for v in means[str(measure)] if v == v]
-        best = (min if measure in material.plain.lower else max)(known, default=None)
+        best = max(known, default=None)
         rows.append([name(str(measure)), *map(number, (expected, sd, ideal, best))])
     return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)

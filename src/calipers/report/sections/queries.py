@@ -34,8 +34,7 @@ def section(material: Material, detail: Detail) -> Section:
     """Return the section about the queries."""
     bounds = material.bounds
     shown = {m: p for m, p in material.plain_of.items() if p in bounds.measures}
-    less = material.plain.lower  # these measures have no types; with no other measure, `types` raises the error
-    found = {m: material.types(p) for m, p in shown.items() if p not in less or less.issuperset(shown.values())}
+    found = {m: material.types(p) for m, p in shown.items()}
     types = found.get(material.measure) or next(iter(found.values()))
     charts = {m: plot.query_map(each, m, NAMES) for m, each in found.items() if set(each.types) != {"undefined"}}
     telling = _above_random(types)
@@ -110,7 +109,6 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
         "systems": list(scores.systems),
         "queries": list(scores.queries),
         "measures": list(scores.measures),
-        "lower": list(scores.lower),  # measures for which smaller values are better
         "pair": list(material.old_and_new) if len(scores.systems) == 2 else None,
         "scores": [[all_rounded(line, 4) for line in one] for one in scores.values.tolist()],
         "bounds": {

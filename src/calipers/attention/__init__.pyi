@@ -1,2 +1,0 @@
-from calipers.attention.expected_exposure import Exposure as Exposure
-from calipers.attention.expected_exposure import exposure as exposure
