@@ -42,14 +42,11 @@ TRIPLE_FIELDS = ("query", "document", "number")
 
 def number(field: bytes, what: str) -> float:
     """Return a decimal number, rounded correctly. Hex, underscores, nan, inf and overflow are errors."""
-    if _NUMBER.fullmatch(field):
-        value = float(field)
-        if math.isfinite(value):
-            return value + 0.0  # -0.0 and 0.0 are the same score
-        raise ScanError(f"{what} {shown(field)} is not a finite number")
-    if _NOT_FINITE.fullmatch(field):
-        raise ScanError(f"{what} {shown(field)} is not a finite number")
-    raise ScanError(f"{what} {shown(field)} is not a number")
+    is_number = _NUMBER.fullmatch(field)
+    if is_number and math.isfinite(value := float(field)):
+        return value + 0.0  # -0.0 and 0.0 are the same score
+    kind = "finite number" if is_number or _NOT_FINITE.fullmatch(field) else "number"
+    raise ScanError(f"{what} {shown(field)} is not a {kind}")
 
 
 def _fields(line: bytes, names: tuple[str, ...]) -> list[bytes]:
@@ -530,9 +527,6 @@ def symmetric_means(
 
     A group has `size` documents. `members` of them, from row `start` on, have a stop probability; the others have 0.
     """
-    inside = (start >= 0) & (members >= 0) & (members <= np.minimum(len(stop) - start, size))
-    if depth < 0 or not len(size) == len(start) == len(members) or not inside.all():
-        raise ValueError("the groups do not fit the stop probabilities")
     column = np.arange(depth + 1)
     found = np.zeros((len(size), depth + 1))
     for through, plain, begin, count in zip(
@@ -651,12 +645,6 @@ def bits_of_groups(
     >>> bits_of_groups([(better, worse)], np.array([[0], [1]]), 9).tolist()
     [2.0, 0.0]
     """
-    if groups.ndim != 2 or groups.shape[1] > 10:
-        raise ValueError("expected groups of at most ten lists")
-    for better, worse in sides:
-        numbers_fit = not groups.size or (groups.min() >= 0 and groups.max() < len(better))
-        if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse) or not numbers_fit:
-            raise ValueError("expected the numbers of all lists of the groups")
     found = np.empty(len(groups))
     for g, group in enumerate(groups):
         counts = np.zeros(3 ** len(group), np.int64)
@@ -748,16 +736,13 @@ def rank_documents(
     Return the number of documents and the number of tied documents. For the documents of names[start:end] that are
     ranked, also return their positions in names, their scores, and the ranks that their ties span.
     """
-    if not 0 <= start <= end <= len(names):
-        raise ValueError("these are not places in the names")
     ranked = np.fromiter(list(scores.values()), np.float64, len(scores))  # a __float__ may change the dict
     if not np.isfinite(ranked).all():
         raise ValueError("not finite")
     score = np.fromiter(map(scores.get, names[start:end], repeat(np.nan)), np.float64, end - start)
     place = np.flatnonzero(~np.isnan(score))
     single = _is_single(precision)
-    ranked, score = _rounded(ranked, single), _rounded(score[place], single)
-    ranked = np.sort(ranked)
+    ranked, score = np.sort(_rounded(ranked, single)), _rounded(score[place], single)
     same = np.append(False, ranked[1:] == ranked[:-1])
     tied = int((same | np.append(same[1:], False)).sum()) if len(ranked) else 0
     first = len(ranked) - ranked.searchsorted(score, "right") + 1
