@@ -35,6 +35,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "compare --original": "use the package repro_eval",
         "compare --reproduced": "use the package repro_eval",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
+        "ranges --certificate": "use `Ranges.certificate` in Python",
+        "pool --shares": "use the table `shares` of a pool in Python",
         "judges --fill": "score under people's judgments, with the judge's where these lack",
         "judges --pair": "use the intervals of --correct and --show differences",
         "ranges --prior": _NO_EXPECTATION,

@@ -41,9 +41,7 @@ SAMPLED = [  # what draws anything, so that draws must not depend on the order e
     "metaeval Q R -m 'AP nDCG@5' --test randomization --samples 50 --table power,conflicts",
     "metaeval Q R -m 'AP nDCG@5' --table stability,swaps",
     "metaeval Q R -m 'AP nDCG@5' --sets all,broad,focused,left,right --table scores,tau",
-    "judges Q J --show intervals",
-    "judges Q J --systems A --systems B -m 'AP' --show favours",
-    "judges H J --systems A --systems B -m 'AP' --show corrected",
+    "judges H J --systems A --systems B -m 'AP' --correct",
     "information joint Q A B --draws 5 -q",
 ]
 OF_FILES = [  # of scores and texts

@@ -180,7 +180,6 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert lines("--depth", "1", "--format", "qrels")[0].split(" ")[1::2] == ["0", ""]
     assert len(lines("--leave-out", groups, "--judged", qrels, "-m", "AP", "--format", "csv")) == 4
-    assert lines("--depth", "1", "--shares", "--format", "csv")[0] == "system,measure,share"
 
 
 def test_ratings_are_filled_in_and_read_again(

@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     from calipers.judging.judge_study import JudgeStudy
     from calipers.results.tables import Table
 
-OF_LABELS = (
-    "agreement", "statistics", "intervals", "confusion", "grades", "queries", "raters", "reliability",
-)  # fmt: skip
-OF_SYSTEMS = (
-    "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "circularity",
-)  # fmt: skip
-OF_VERDICTS = ("verdicts", "bias")  # and the differences of systems
+OF_LABELS = ("agreement", "confusion")
+OF_SYSTEMS = ("effects", "differences", "circularity")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +62,9 @@ class JudgesTables:
         """Return the names of the tables to print, in order. The default depends on systems and output format."""
         asked = {"families": self.groups is not None, "corrected": self.correct}
         wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
-        if of_verdicts := [name for name in wanted if name in OF_VERDICTS]:
-            raise CalipersError(f"{of_verdicts[0]} needs a table of verdicts: calipers judges verdicts.csv")
-        needing = [name for name in wanted if name in OF_SYSTEMS]
+        needing = [name for name in wanted if name not in OF_LABELS]
         if needing and not systems:
             raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems runs/*")
-        if "families" in wanted and self.groups is None:
-            raise CalipersError("families needs --groups, a CSV file of systems and their groups")
         if wanted and (self.show or wanted != ["families"]):
             return wanted
         if not systems:
@@ -125,7 +116,7 @@ class JudgesTables:
 @click.option(
     "--show",
     multiple=True,
-    type=click.Choice((*OF_LABELS, *OF_SYSTEMS, *OF_VERDICTS)),
+    type=click.Choice((*OF_LABELS, *OF_SYSTEMS)),
     help="Other tables; may be repeated [default: agreement, and with --systems effects; in formats other than "
     "table and markdown, the last that was asked for].",
 )
@@ -143,7 +134,7 @@ class JudgesTables:
     "--draws",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Resamples of queries [default: 1000].",
+    help="Resamples of queries for --groups [default: 1000].",
 )
 @significance("holm")
 @plot_option("the confusion matrices; with --systems how the systems' ranks move")
@@ -211,7 +202,7 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
             "human",
             file=given.human,
         )
-    if given.systems or set(asked.show) - {*OF_VERDICTS, "differences"}:
+    if given.systems or set(asked.show) - {"differences"}:
         raise CalipersError("a table of verdicts is compared without runs: leave out --systems and other tables")
     if given.maps or given.combine:
         raise CalipersError(
@@ -228,9 +219,8 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
     if found.bias:
         tables["bias"] = ("error of the judge by length and position", found.table("bias"))
     default = list(tables) if output.format in ("table", "markdown") else ["verdicts"]
-    if lacking := sorted(set(asked.show) - set(tables)):
-        needed = "no second system" if lacking[0] == "differences" else "no length and no position"
-        raise CalipersError(f"there is no table {lacking[0]}: the rows have {needed}")
+    if asked.show and not found.differences:
+        raise CalipersError("there is no table differences: the rows have no second system")
     output.write_several({name: tables[name] for name in asked.show or default})
     note(found.summary)
 
@@ -245,20 +235,9 @@ def _tables(
             f"confusion-{judge}": (f"grades of the human (rows) and of {judge}", each.table())
             for judge, each in found.confusion.items()
         }
-    if what in OF_LABELS and what not in ("agreement", "reliability"):
-        found.refuse_other_scales()
     makers: dict[str, tuple[str, Callable[[], Table]]] = {
         "agreement": ("agreement with the human", found.table),
-        "statistics": ("agreement with the human", found.statistics),
-        "intervals": (f"agreement, {level:.0%} intervals over queries", lambda: found.intervals(level, **drawn)),
-        "grades": ("grade by grade", found.by_grade),
-        "queries": ("agreement, query by query", found.per_query),
-        "raters": ("Krippendorff's alpha of all judges", found.alpha_of_all),
-        "reliability": ("reliability of the judges by Dawid and Skene's EM", found.reliability),
         "effects": ("what it does to the systems", found.effects),
-        "ranks": ("ranks of the systems", found.ranks),
-        "conditional": ("information tau of the orders of systems, also given a third judge", found.conditional),
-        "favours": ("ranks that systems gain", lambda: found.favours(level, **drawn)),
         "families": (
             "ranks that families of systems gain over the others",
             lambda: found.families(groups or {}, level, **drawn),
@@ -289,13 +268,9 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         about = found.effect.testing
         corrected = "" if about["correction"] in (None, "none") else f", corrected by {about['correction']}"
         note(f"pairs of systems by the {about['test']} test{corrected}, alpha {about['alpha']:g}")
-    for name in ("intervals", "favours", "families"):
-        if name in tables:
-            about = tables[name][1].metadata
-            note(f"{name}: {about['draws']} draws, seed {about['seed']}")
-    if "reliability" in tables:
-        about = tables["reliability"][1].metadata
-        note(f"EM: {about['steps']} steps{'' if about['converged'] else ', not converged'}")
+    if "families" in tables:
+        about = tables["families"][1].metadata
+        note(f"families: {about['draws']} draws, seed {about['seed']}")
     for name in ("corrected", "differences"):
         if name in tables:
             from calipers.judging.repaired_scores import helped

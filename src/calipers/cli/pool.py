@@ -64,18 +64,9 @@ class PoolOutput(Output):
     endings: ClassVar[Mapping[str, str]] = {**Output.endings, "qrels": "qrels", "jsonl": "jsonl", "csv": "ratings"}
 
 
-@dataclass(frozen=True)
-class PoolAlternatives:
-    """Other results to show instead of the pool."""
-
-    shares: bool
-    leave_out: str | None
-
-
 @grouped_command("pool")
 @option_group("runs", Runs)
 @option_group("pooling", Pooling)
-@option_group("instead", PoolAlternatives)
 @option_group("output", PoolOutput)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list.")
@@ -91,7 +82,6 @@ class PoolAlternatives:
               help="For the method next: number of documents per query that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="For the method next: the largest grade that a document may get.")  # fmt: skip
-@click.option("--shares", is_flag=True, help="Show the share of each system's score that the pool covers instead.")
 @click.option("--leave-out", metavar="CSV", type=FILE,
               help="Show what each run and group loses if the documents that only it found are unjudged, instead. The "
                    "first two columns of the CSV file are systems and groups. Needs --judged.")  # fmt: skip
@@ -114,7 +104,7 @@ class PoolAlternatives:
 def command(
     runs: Runs,
     pooling: Pooling,
-    instead: PoolAlternatives,
+    leave_out: str | None,
     query_texts: str | None,
     document_texts: str | None,
     output: Output,
@@ -128,23 +118,19 @@ def command(
     calipers pool runs/* --judged qrels.txt --depth 10 --query-texts queries.tsv -o to-rate.csv
     calipers pool runs/* --judged qrels.txt --leave-out groups.csv -m "AP nDCG@10"
     """
-    if output.format == "ratings" and (instead.leave_out or instead.shares):
-        output = replace(output, format="csv")  # these are no pools, and have no ratings
-    for_judging = output.format in ("qrels", "jsonl", "ratings")
-    if instead.leave_out is not None:
-        if for_judging:
+    if leave_out is not None:
+        if output.format in ("qrels", "jsonl"):
             raise CalipersError(f"--format {output.format} is for pools")
-        output.write(_without_uniques(runs, instead.leave_out, pooling))
+        table = _without_uniques(runs, leave_out, pooling)
+        (replace(output, format="csv") if output.format == "ratings" else output).write(table)
         return
     found = _pool(runs, pooling)
     _say(found)
-    if instead.shares:
-        (replace(output, format="table") if for_judging else output).write(found.shares)
-    elif output.format == "ratings":
+    if output.format == "ratings":
         judged = None if pooling.judged is None else runs.read_judgments(pooling.judged)
         table = found.ratings(judged=judged, query_texts=query_texts, document_texts=document_texts)
         replace(output, format="csv").write(table)
-    elif for_judging:
+    elif output.format in ("qrels", "jsonl"):
         output.write_text(found.to_qrels() if output.format == "qrels" else found.to_jsonl())
     else:
         output.write(found.table())

@@ -28,7 +28,6 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.results.tables import Table
@@ -41,7 +40,6 @@ class RangeTables:
 
     pairs: bool
     per_query: bool
-    certificate: str | None
 
 
 @dataclass(frozen=True)
@@ -88,9 +86,6 @@ class SignificanceTest:
               help="Number of documents per query that nobody retrieved, and that may be relevant, too.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
-@click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),
-              help="Show grades of one system's unjudged documents that give the low or high end of its range, for "
-                   "one measure.")  # fmt: skip
 @like_option
 @click.option("--ties", type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
               help="Order of documents with equal scores [default: average, or the rule of --like].")  # fmt: skip
@@ -128,16 +123,10 @@ def command(
     calipers ranges qrels.txt runs/* -m "nDCG@10 AP RBP(p=0.8) RR P@10"
     calipers ranges qrels.txt runs/* -m "nDCG@10" --pairs
     calipers ranges qrels.txt runs/* -m "nDCG@10" --unseen 5 --plot ranges.html
-    calipers ranges qrels.txt run.txt -m "nDCG@10" --certificate high
     """
     with progress(len(inputs.runs()), "runs") as advance:
         found = inputs.experiment(progress=advance, **vars(lists)).ranges(**vars(gradings))
     _say(found, strict)
-    if shown.certificate is not None:
-        if shown.pairs or shown.per_query or len(found.systems) > 1 or len(found.measures) > 1:
-            raise CalipersError("--certificate is for one system and one measure, without --pairs and -q")
-        output.write(_certificate(found, shown.certificate))
-        return
     if shown.pairs:
         output.write(_pairs(found, shown.per_query, testing))
     else:
@@ -167,14 +156,6 @@ def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:
                 f"({testing.test}, {testing.correction}, alpha {testing.alpha:g}); {turning} of them could still turn"
             )
     return Table(columns, tuple(rows))
-
-
-def _certificate(found: Ranges, end: str) -> Table:
-    from calipers.results.tables import Table
-
-    grading = found.certificate(found.measures[0], found.systems[0], end)
-    rows = tuple((query, document, grade) for query, of in grading.items() for document, grade in of.items())
-    return Table(("query", "document", "grade"), rows)
 
 
 def _say(found: Ranges, strict: bool) -> None:

@@ -193,27 +193,9 @@ class Confusion:
         rows = tuple((self.judge, _grade(grade), *map(int, line)) for grade, line in lines)
         return Table(("judge", "human", *(f"{grade:g}" for grade in self.grades.tolist())), rows)
 
-    def by_grade(self) -> Table:
-        """Return one row per grade: judge, grade, human and judged (numbers of labels), precision, recall and F1."""
-        human, judged, both = self.counts.sum(axis=1), self.counts.sum(axis=0), np.diag(self.counts)
-        columns = (
-            human.astype(int),
-            judged.astype(int),
-            _ratio(both, judged),
-            _ratio(both, human),
-            _ratio(2 * both, human + judged),
-        )
-        lines = zip(self.grades.tolist(), *(column.tolist() for column in columns), strict=True)
-        rows = tuple((self.judge, _grade(grade), *cells) for grade, *cells in lines)
-        return Table(("judge", "grade", "human", "judged", "precision", "recall", "f1"), rows)
-
     def statistics(self) -> dict[str, float]:
         """Return all statistics, computed from all labels."""
         return {name: float(of(self.counts, self.grades)) for name, of in STATISTICS.items()}
-
-    def per_query(self) -> dict[str, Floats]:
-        """Return all statistics for each query."""
-        return {name: of(self.by_query, self.grades) for name, of in STATISTICS.items()}
 
     def resampled(self, draws: int = DRAWS, seed: int = SEED) -> dict[str, Floats]:
         """Return all statistics in `draws` resamples of the queries with replacement. They may be undefined in some."""

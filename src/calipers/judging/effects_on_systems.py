@@ -4,8 +4,7 @@ Systems are scored under the human's and under each judge's labels, on the queri
 
 Kendall, A new measure of rank correlation, Biometrika 1938. Yilmaz, Aslam & Robertson, A new rank correlation
 coefficient for information retrieval, SIGIR 2008 (tau_AP). Webber, Moffat & Zobel, A similarity measure for indefinite
-rankings, TOIS 2010 (RBO). Golbus & Aslam, A mutual information-based framework for the analysis of information
-retrieval systems, SIGIR 2013 (information tau).
+rankings, TOIS 2010 (RBO).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation
-from calipers.information.information_tau import tau_between
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.judge_table import JudgeTable
 from calipers.lists import Floats, Ints
@@ -133,26 +131,6 @@ class Effects:
             tuple(rows),
         )
 
-    def conditional(self) -> Table:
-        """Return information tau between the orders of the human and a judge, alone and given a third judge.
-
-        What is left given the third is what this judge and the human share that the third does not tell.
-        """
-        rows: list[tuple[Cell, ...]] = []
-        for judge in self.judges:
-            ours, theirs = self.common(judge)
-            queries = set(ours.queries)
-            truth, other = means(ours), means(theirs)
-            for m, measure in enumerate(self.measures):
-                rows.append((judge, measure, "", tau_between(truth[m], other[m])))
-                for third in self.judges:
-                    known = self.scores[self.names.index(third)]
-                    if third == judge or not queries <= set(known.queries):
-                        continue
-                    given = means(on_queries(known, list(ours.queries)))[m]
-                    rows.append((judge, measure, third, tau_between(truth[m], other[m], [given])))
-        return Table(("judge", "measure", "given", "tau_I"), tuple(rows))
-
     # -- whom it favours ---------------------------------------------------------------------------
 
     def resampled_gains(self, judge: str, draws: int = DRAWS, seed: int = SEED) -> tuple[Floats, Floats]:
@@ -168,21 +146,6 @@ class Effects:
                 mean = np.einsum("bq,msq->bms", times, value) / np.einsum("bq,msq->bms", times, counted)
             drawn.append(descending_ranks(mean.reshape(-1, mean.shape[-1])).reshape(mean.shape))
         return gained(means(ours), means(theirs)), drawn[0] - drawn[1]
-
-    def favours(self, level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Table:
-        """Return the ranks that each system gains under a judge, most first, with an interval.
-
-        The interval is between the percentiles over resampled queries.
-        """
-        rows: list[tuple[Cell, ...]] = []
-        for judge in self.judges:
-            gain, drawn = self.resampled_gains(judge, draws, seed)
-            for m, measure in enumerate(self.measures):
-                for s in np.argsort(-gain[m], kind="stable").tolist():
-                    ends = percentiles(drawn[:, m, s], level)
-                    rows.append((judge, measure, self.systems[s], whole(gain[m, s]), *ends))
-        about = {"level": level, "draws": draws, "seed": seed}
-        return Table(("judge", "measure", "system", "gained", "low", "high"), tuple(rows), about)
 
     def families(self, groups: Mapping[str, str], level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Table:
         """Return the mean ranks that a family of systems gains over all other systems, with an interval.

@@ -186,25 +186,6 @@ class JudgeStudy(Result):
         about = {"level": level, "draws": draws, "seed": seed}
         return Table(("judge", "statistic", "value", "low", "high"), tuple(rows), about)
 
-    def per_query(self) -> Table:
-        """Return judge, query, labels and all statistics, which are undefined for queries with one grade only."""
-        rows: list[tuple[Cell, ...]] = []
-        for judge, confusion in self.confusion.items():
-            known = confusion.per_query()
-            labels = confusion.by_query.sum(axis=(1, 2))
-            rows += [
-                (judge, query, int(labels[q]), *(float(known[name][q]) for name in STATISTICS))
-                for q, query in enumerate(confusion.queries)
-            ]
-        return Table(("judge", "query", "labels", *STATISTICS), tuple(rows))
-
-    def by_grade(self) -> Table:
-        """Return, per judge and grade, how often the human and the judge gave it, precision, recall and F1."""
-        tables = [confusion.by_grade() for confusion in self.confusion.values()]
-        if not tables:
-            raise CalipersError("no judge is on the human's scale: there are no grades to compare")
-        return Table(tables[0].columns, tuple(row for table in tables for row in table.rows))
-
     def alpha_of_all(self) -> Table:
         """Return Krippendorff's alpha of all judges, with the human and without: nominal, ordinal, interval.
 
@@ -244,13 +225,6 @@ class JudgeStudy(Result):
 
     def ranks(self) -> Table:
         return self.effect.ranks()
-
-    def conditional(self) -> Table:
-        return self.effect.conditional()
-
-    def favours(self, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
-        check_level(level)
-        return self.effect.favours(level, draws, seed)
 
     def families(self, groups: Mapping[str, str], level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
         check_level(level)
