@@ -708,6 +708,20 @@ def test_patterns_are_counted_alike(lists: int) -> None:
             module.pattern_bits(found[:-1])
 
 
+def test_bits_of_groups_are_those_of_the_twin() -> None:
+    draw = np.random.default_rng(11)
+    missing = int(np.iinfo(np.int16).max)
+    sides = [
+        tuple(draw.integers(0, 9, (6, size)).astype(np.int16) for size in sizes) for sizes in ((3, 70), (1, 5), (4, 0))
+    ]
+    for numbers in (each for side in sides for each in side):
+        numbers[draw.random(numbers.shape) < 0.4] = missing
+    for members in (1, 2, 5):
+        groups = np.array([draw.permutation(6)[:members] for _ in range(8)])
+        found, expected = (module.bits_of_groups(sides, groups, missing) for module in (scanner, plain))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_bits_of_many_pairs() -> None:
     """Counts beyond those that are looked up."""
     counts = np.array([70_000, 3, 5, 4096, 4095], np.int32)
