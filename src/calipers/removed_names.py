@@ -10,6 +10,7 @@ from typing import Literal
 Kind = Literal["command", "option", "measure", "name"]
 
 _NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are missing at random"
+_NO_ACCURACY = "use a correlation (`text correlate`), or the package mt-metrics-eval"
 _NO_BUDGET = "plan the number of queries with `plan`, and choose documents with `pool`"
 _NO_EXPOSURE = "use the evaluation scripts of TREC Fair Ranking"
 _NO_SIMULATION = "score a part of the judgments in a loop of your own"
@@ -32,6 +33,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "plan --budget": _NO_BUDGET,
         "plan --depths": "only --budget used it",
         "plan --frontier": "only --budget used it",
+        "text meta --resamples": "only pairwise accuracy used it",
         "compare --original": "use the package repro_eval",
         "compare --reproduced": "use the package repro_eval",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
@@ -56,6 +58,9 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "plan_budget": _NO_BUDGET,
         "BudgetPlan": _NO_BUDGET,
         "budget_frontier": "draw a table of your own",
+        "PairwiseAccuracy": _NO_ACCURACY,
+        "pairwise_accuracy": _NO_ACCURACY,
+        "soft_pairwise_accuracy": _NO_ACCURACY,
         "Reproducibility": "use the package repro_eval",
         "reproducibility": "use the package repro_eval",
         **dict.fromkeys(

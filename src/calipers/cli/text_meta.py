@@ -36,7 +36,6 @@ class MetaChoices:
     agreement: str
     exchange: str
     samples: int
-    resamples: int
     alpha: float
 
     def shown(self, collection: TextCollection) -> list[str]:
@@ -61,18 +60,14 @@ class MetaChoices:
 @click.option("--level", type=LibraryChoice("calipers.text.human_agreement:LEVELS"),
               help="Level of agreement and tests [default: all levels of agreement, tests at the level system]; the "
                    "level pooled takes longest.")  # fmt: skip
-@click.option("--agreement", type=LibraryChoice("calipers.text.measure_tests:AGREEMENTS"), default="pearson",
-              show_default=True,
-              help="What the tests compare: a correlation, pairwise accuracy with tie calibration, or soft pairwise "
-                   "accuracy.")  # fmt: skip
+@click.option("--agreement", type=LibraryChoice("calipers.text.human_agreement:COEFFICIENTS"), default="pearson",
+              show_default=True, help="The correlation that the tests compare.")  # fmt: skip
 @click.option("--exchange", type=LibraryChoice("calipers.text.measure_tests:EXCHANGES"), default="summaries",
               show_default=True,
               help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
                    "systems, or of whole documents.")  # fmt: skip
 @click.option("--samples", type=WholeNumber(1), default=1000, show_default=True,
               help="Permutations of the tests; if there are fewer, all of them.")  # fmt: skip
-@click.option("--resamples", type=WholeNumber(0), default=200, show_default=True,
-              help="Resamples of documents for the intervals of accuracies; 0 for none.")  # fmt: skip
 @alpha_option
 @details_of_measures
 @strict_option
@@ -81,29 +76,24 @@ class MetaChoices:
 def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     """Show how well measures order texts as people do, and which measures do it better.
 
-    Kendall's, Spearman's and Pearson's correlations, pairwise accuracy with tie calibration and soft pairwise accuracy
-    at three levels; Williams' test and permutation tests between measures; and the share of pairs of systems that each
-    measure tells apart.
+    Kendall's, Spearman's and Pearson's correlations at three levels; Williams' test and permutation tests between
+    measures; and the share of pairs of systems that each measure tells apart.
 
     \b
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)" --human relevance
-    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-2" --table tests --level summary --agreement accuracy --samples 100
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-2" --table tests --level summary --agreement tau-b --samples 100
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table power
     """
     from calipers.text.human_agreement import LEVELS
-    from calipers.text.measure_tests import check_agreement
 
     level = choices.level or "system"
-    check_agreement(level, choices.agreement)
     evaluation, seed = request.evaluate(), request.options.seed
     collection = evaluation.collection
     shown = choices.shown(collection)
     aspects = words(choices.human) if choices.human else list(collection.human)
     if not aspects and {*shown} & {*OF_PEOPLE}:
         raise CalipersError("has no human scores; --table power needs none", file=collection.name)
-    meta = evaluation.meta(
-        aspects or None, samples=choices.samples, seed=seed, resamples=choices.resamples, alpha=choices.alpha
-    )
+    meta = evaluation.meta(aspects or None, samples=choices.samples, seed=seed, alpha=choices.alpha)
     for sentence in meta.notes:
         note(sentence)
     unit = collection.kind.unit
@@ -111,10 +101,6 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     tables: dict[str, tuple[str, Table]] = {}
     for name in shown:
         if name == "agreement":
-            note("epsilon is chosen on the pairs that accuracy is computed from, so that accuracy is a little too high")
-            if choices.resamples:
-                drawn = counted(choices.resamples, "resample")
-                note(f"intervals of accuracies: 95%, from {drawn} of {unit} sets, each with an epsilon of its own")
             tables[name] = (TABLES[name], meta.agreement(LEVELS if choices.level is None else [choices.level]))
         elif name == "tests":
             if len(meta.measures) < 2 and choices.tables is None:

@@ -35,7 +35,6 @@ _HOMES = {
         "human_correlation",
         "interval",
     ),
-    "tie_calibration": ("PairwiseAccuracy", "pairwise_accuracy", "soft_pairwise_accuracy"),
     "measure_tests": ("MeasureTest", "permutation_test", "williams", "williams_test"),
     "meta_evaluation": ("TextMetaEvaluation", "meta"),
     "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),

@@ -68,7 +68,4 @@ from calipers.text.scoring import bounded as bounded
 from calipers.text.synthetic_answers import write_answers as write_answers
 from calipers.text.text_files import as_collection as as_collection
 from calipers.text.text_files import parallel_texts as parallel_texts
-from calipers.text.tie_calibration import PairwiseAccuracy as PairwiseAccuracy
-from calipers.text.tie_calibration import pairwise_accuracy as pairwise_accuracy
-from calipers.text.tie_calibration import soft_pairwise_accuracy as soft_pairwise_accuracy
 from calipers.text.tokens import unicode_words as unicode_words

@@ -353,7 +353,6 @@ class Evaluation:
         human: Sequence[str] | None = None,
         *,
         samples: int = 1000,
-        resamples: int = 0,
         alpha: float = 0.05,
         seed: int = SEED,
     ) -> TextMetaEvaluation:
@@ -370,7 +369,7 @@ class Evaluation:
 
         nobody = human is None and not self.collection.human
         scored, notes = ({}, []) if nobody else (self.human(human), self.human_notes(human))
-        return meta(self.scores, scored, samples=samples, resamples=resamples, alpha=alpha, seed=seed, notes=notes)
+        return meta(self.scores, scored, samples=samples, alpha=alpha, seed=seed, notes=notes)
 
     def judges(
         self,

@@ -5,8 +5,8 @@ Williams' test is for two correlations (Pearson's) that share a variable, with n
     t = (r12 - r13) sqrt((n - 1) (1 + r23)) / sqrt(2 K (n - 1) / (n - 3) + (r12 + r13)^2 / 4 (1 - r23)^3)
     K = 1 - r12^2 - r13^2 - r23^2 + 2 r12 r13 r23,      n - 3 degrees of freedom
 
-where 1 stands for people, 2 and 3 for the measures. A permutation test makes no such assumption and works for any kind
-of agreement. Both measures are standardised, and their scores are exchanged at random (text by text, system by system,
+where 1 stands for people, 2 and 3 for the measures. A permutation test makes no such assumption and works for any
+correlation. Both measures are standardised, and their scores are exchanged at random (text by text, system by system,
 or document by document). The p value is the share of exchanges after which the difference in agreement is at least as
 large as the observed one.
 
@@ -17,7 +17,6 @@ metrics using resampling methods, TACL 2021.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +24,8 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
-from calipers.text.human_agreement import CELLS_AT_ONCE, COEFFICIENTS, LEVELS, both_defined, by_row
-from calipers.text.tie_calibration import pairwise_accuracy, sign_flips, soft_pairwise_accuracy, system_means
+from calipers.text.human_agreement import CELLS_AT_ONCE, COEFFICIENTS, DIGITS, LEVELS, both_defined, by_row
 
-AGREEMENTS = (*COEFFICIENTS, "accuracy", "soft")
 EXCHANGES = ("summaries", "systems", "documents")
 SAMPLES = 1000
 NOISE = 1e-9
@@ -100,7 +97,7 @@ def permutation_test(
 ) -> MeasureTest:
     """Compare two measures by a permutation test ([system, document] each, higher is better).
 
-    agreement: tau-b, spearman, pearson, accuracy (with tie calibration) or soft (soft pairwise accuracy, of systems).
+    agreement: tau-b, spearman or pearson.
     All exchanges are tried if there are at most `samples`. Otherwise the observed scores count as one of them.
 
     >>> human = np.arange(8.0).reshape(4, 2)
@@ -133,24 +130,26 @@ def permutation_test(
     return MeasureTest(observed, count / len(signs) if exact else (count + 1) / (len(signs) + 1), exact=exact)
 
 
+def sign_flips(units: int, samples: int, seed: int) -> Floats:
+    """Return sign flips of the units, [flip, unit]: all of them if there are at most `samples`."""
+    if samples < 1:
+        raise CalipersError(f"samples {samples} is not a whole number of at least 1")
+    if units < 30 and 2**units <= samples:
+        bits = np.arange(2**units)[:, None] >> np.arange(units)
+    else:
+        bits = np.random.default_rng(seed).integers(0, 2, size=(samples, units))
+    return np.asarray(1.0 - 2.0 * (bits & 1))
+
+
 def check_agreement(level: str, agreement: str) -> None:
-    """Refuse an agreement that does not exist at this level."""
-    for what, given, known in (("level", level, LEVELS), ("agreement", agreement, AGREEMENTS)):
+    """Refuse a level or an agreement that does not exist."""
+    for what, given, known in (("level", level, LEVELS), ("agreement", agreement, COEFFICIENTS)):
         if given not in known:
             raise CalipersError(f"unknown {what} '{given}'; there are {', '.join(known)}")
-    if agreement == "soft" and level != "system":
-        raise CalipersError("soft pairwise accuracy is of pairs of systems: take the level system")
 
 
 def agreement_of(values: Floats, human: Floats, level: str, agreement: str) -> Floats:
     """Return the agreement of each measure with people. Values are [measure, system, document]."""
-    if agreement in ("accuracy", "soft"):
-        single: Callable[[Floats], float] = (
-            (lambda each: pairwise_accuracy(each, human, level).accuracy)
-            if agreement == "accuracy"
-            else (lambda each: soft_pairwise_accuracy(each, human))
-        )
-        return np.array([single(each) for each in values])
     if level == "system":
         means = np.array([system_means(each) for each in values])
         return by_row(means, np.broadcast_to(system_means(human), means.shape), agreement)
@@ -163,6 +162,13 @@ def agreement_of(values: Floats, human: Floats, level: str, agreement: str) -> F
         with np.errstate(invalid="ignore"):
             return np.asarray(np.where(present, each, 0.0).sum(axis=1) / present.sum(axis=1))
     return np.array([_pooled(each, human, agreement) for each in values])
+
+
+def system_means(values: Floats) -> Floats:
+    """Return the mean of each system, NaN if it has no score."""
+    present = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.round(np.where(present, values, 0.0).sum(axis=1) / present.sum(axis=1), DIGITS))
 
 
 def _pooled(values: Floats, human: Floats, coefficient: str) -> float:

@@ -18,14 +18,8 @@ from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import all_pairs
-from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined, by_name, drawn_documents, interval
+from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined, by_name
 from calipers.text.measure_tests import SAMPLES, agreement_of, check_agreement, permutation_test, williams_test
-from calipers.text.tie_calibration import (
-    accuracies_under,
-    pairwise_accuracy,
-    soft_accuracies_under,
-    soft_pairwise_accuracy,
-)
 
 BELIEVE = {
     "system": "Believe p: a permutation test assumes nothing about the distribution of scores, while Williams' test "
@@ -43,7 +37,6 @@ class TextMetaEvaluation(Result):
     human: Mapping[str, Floats]  # by aspect: [system, document]; may be empty
     samples: int = SAMPLES  # of permutation tests
     seed: int = SEED
-    resamples: int = 0  # of documents, for intervals of accuracies; 0 for none
     alpha: float = 0.05
     about: tuple[str, ...] = ()  # notes, for example about missing human scores
 
@@ -94,36 +87,15 @@ class TextMetaEvaluation(Result):
         return discriminative_power(self.scores, "t", self.alpha).table()
 
     def agreement(self, levels: Sequence[str] = LEVELS) -> Table:
-        """Return correlations, pairwise accuracy with tie calibration and soft accuracy per measure, aspect and level.
-
-        Intervals are percentiles over resampled documents, with an epsilon of its own for each sample.
-        """
-        drawn = drawn_documents(np.random.default_rng(self.seed), self.values.shape[-1], self.resamples)
-        some = self.resamples > 0
-        soft = (
-            soft_accuracies_under(self.values, self.human, drawn, self.samples, self.seed)
-            if some and "system" in levels
-            else {}
-        )
+        """Return correlations per measure, aspect and level."""
         rows: list[tuple[Cell, ...]] = []
         for m, name in enumerate(self.measures):
             for aspect, judged in self.human.items():
+                x, y = both_defined(self.values[m], judged)
                 for level in levels:
-                    x, y = both_defined(self.values[m], judged)
-                    paired = pairwise_accuracy(x, y, level)
-                    at_systems = level == "system"
-                    soft_value = soft_pairwise_accuracy(x, y, self.samples, self.seed) if at_systems else np.nan
-                    correlations = [float(agreement_of(x[None], y, level, each)[0]) for each in COEFFICIENTS]
-                    ends = interval(accuracies_under(x, y, drawn, level)) if some else ()
-                    soft_ends = (interval(soft[aspect][m]) if at_systems else (np.nan, np.nan)) if some else ()
-                    rows.append((
-                        name, aspect, level, *correlations, paired.accuracy, *ends, paired.epsilon, paired.at_zero,
-                        soft_value, *soft_ends, paired.pairs, paired.tied_by_people,
-                    ))  # fmt: skip
-        columns = ("measure", "human", "level", *COEFFICIENTS, "accuracy", *(("low", "high") if some else ()),
-                   "epsilon", "accuracy at 0", "soft accuracy", *(("soft low", "soft high") if some else ()),
-                   "pairs", "tied by people")  # fmt: skip
-        return Table(columns, tuple(rows), {"samples": self.samples, "seed": self.seed})
+                    found = [float(agreement_of(x[None], y, level, each)[0]) for each in COEFFICIENTS]
+                    rows.append((name, aspect, level, *found))
+        return Table(("measure", "human", "level", *COEFFICIENTS), tuple(rows))
 
     def tests(
         self,
@@ -182,21 +154,20 @@ def meta(
     *,
     samples: int = SAMPLES,
     seed: int = SEED,
-    resamples: int = 0,
     alpha: float = 0.05,
     notes: Sequence[str] = (),
 ) -> TextMetaEvaluation:
     """Compare measures of texts by their agreement with human scores by aspect ([system, document] each).
 
-    samples: permutations of the tests. resamples: of documents, for intervals of accuracies. alpha: level of the tests.
+    samples: permutations of the tests. alpha: level of the tests.
 
     >>> from calipers import as_scores
     >>> scores = as_scores([[[0.8, 0.7], [0.4, 0.5]]], ["a", "b"], ["d1", "d2"], ["ROUGE-1"])
     >>> found = meta(scores, {"relevance": np.array([[4.0, 5.0], [2.0, 4.0]])})
-    >>> found.agreement(["system"])["accuracy"]
+    >>> found.agreement(["system"])["tau-b"]
     [1.0]
     """
     if samples < 1:
         raise CalipersError(f"samples {samples} is not a whole number of at least 1")
     ordered, people = by_name(scores, human)
-    return TextMetaEvaluation(ordered, people, samples, seed, resamples, alpha, tuple(notes))
+    return TextMetaEvaluation(ordered, people, samples, seed, alpha, tuple(notes))
