@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 
 from benchmarks.shapes import Shape
 from benchmarks.start import MOST, import_ratio
+from calipers.plot import Chart, vega
+from calipers.plot.specifications import category, condition, layer, mark, quantity
 
 NOT_QUIET = "**Other programs were running: these figures are not to be quoted.**"
 PACKAGES = {
@@ -180,22 +182,18 @@ def summary(shapes: Sequence[Shape], results: Sequence[Result]) -> str:
 
 def chart(shapes: Sequence[Shape], results: Sequence[Result], path: Path) -> None:
     """Write a bar chart of the times on files: one panel per shape, one bar per tool."""
-    import altair as alt
-
     panels = []
     for shape in shapes:
         times = {result.tool: result.seconds for result in results if result.shape == shape.name and result.seconds}
         if shape.kind != "files" or shape.name == "digits" or len(times) < 2:
             continue
         rows = [{"tool": tool, "seconds": time, "label": seconds(time)} for tool, time in times.items()]
-        bars = alt.Chart(alt.Data(values=rows)).encode(
-            x=alt.X("seconds:Q", axis=None), y=alt.Y("tool:N", title=None, sort=list(times))
-        )
-        colour = alt.condition("datum.tool == 'calipers'", alt.value("#0072B2"), alt.value("#999999"))
-        labels = bars.mark_text(align="left", dx=3).encode(text="label:N")
-        title = alt.Title(shape.title, anchor="start", fontSize=11)
-        panels.append((bars.mark_bar().encode(color=colour) + labels).properties(width=420, title=title))
-    alt.vconcat(*panels).configure_view(stroke=None).save(path)
+        places = {"x": quantity("seconds", axis=None), "y": category("tool", title=None, sort=list(times))}
+        bars = layer(mark("bar"), **places, color=condition("datum.tool == 'calipers'", "#0072B2", "#999999"))
+        labels = layer(mark("text", align="left", dx=3), **places, text=category("label"))
+        title = {"text": shape.title, "anchor": "start", "fontSize": 11}
+        panels.append(Chart.of(rows, bars, labels, width=420, title=title).spec)
+    path.write_bytes(vega.svg({"vconcat": panels, "config": {"view": {"stroke": None}}}))
 
 
 def fill_in(page: Path, mark: str, text: str) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from calipers.plot.drawing import altair, numbers, palette
+from calipers.plot import Chart
+from calipers.plot.specifications import Part, category, labels, layer, mark, numbers, palette, quantity
 
 if TYPE_CHECKING:
     from research.busafekete2012.conventions_study import ConventionStudy
@@ -58,31 +59,28 @@ def _power(study: CollectionStudy, family: str) -> Any:
     return stacked(significance_curves(meta.power()), system_scores(meta))
 
 
-def training_curves(study: ConventionStudy, rankers: tuple[str, ...]) -> Any:
+def training_curves(study: ConventionStudy, rankers: tuple[str, ...]) -> Chart:
     """Busa-Fekete et al. (2012), figure 1: one row per ranker, one column per evaluation, one line per training."""
     rows = [row for row in _rows(study) if row["ranker"] in rankers]
-    return (
-        _grid(rows, "trained", study.conventions, "trained under")
-        .facet(
-            row=altair().Row("ranker:N", sort=list(rankers), title=None),
-            column=altair().Column("evaluated:N", sort=list(study.conventions), title="evaluated under"),
-            title=f"{study.name}: what the convention of training changes",
-        )
-        .resolve_scale(y="independent")
-    )
+    facet = {"row": category("ranker", sort=list(rankers), title=None), "column": _evaluated(study)}
+    title = f"{study.name}: what the convention of training changes"
+    return _grid(rows, facet, title, category("trained", **_names(study.conventions), title="trained under"))
 
 
-def ranker_curves(study: ConventionStudy) -> Any:
+def ranker_curves(study: ConventionStudy) -> Chart:
     """Busa-Fekete et al. (2012), figure 2: one column per evaluation, one line per ranker, trained under the first."""
     rows = [row for row in _rows(study) if row["trained"] == study.conventions[0]]
-    return (
-        _grid(rows, "ranker", study.rankers, "ranker", height=300)
-        .facet(
-            column=altair().Column("evaluated:N", sort=list(study.conventions), title="evaluated under"),
-            title=f"{study.name}: rankers trained under '{study.conventions[0]}'",
-        )
-        .resolve_scale(y="independent")
-    )
+    title = f"{study.name}: rankers trained under '{study.conventions[0]}'"
+    colour = category("ranker", **_names(study.rankers), title="ranker")
+    return _grid(rows, {"column": _evaluated(study)}, title, colour, height=300)
+
+
+def _evaluated(study: ConventionStudy) -> Part:
+    return category("evaluated", sort=list(study.conventions), title="evaluated under")
+
+
+def _names(names: tuple[str, ...]) -> Part:
+    return {"sort": list(names), "scale": palette(names), "legend": {"symbolOpacity": 1}}
 
 
 def _rows(study: ConventionStudy) -> list[dict[str, Any]]:
@@ -93,18 +91,23 @@ def _rows(study: ConventionStudy) -> list[dict[str, Any]]:
     return rows
 
 
-def _grid(rows: list[dict[str, Any]], colour: str, names: tuple[str, ...], title: str, height: int = 160) -> Any:
-    """Curves over the cutoff with error bars, for a facet."""
-    alt = altair()
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("cutoff:O", title="cutoff k", axis=alt.Axis(labelAngle=0)),
-        color=alt.Color(
-            f"{colour}:N", sort=list(names), scale=palette(names), title=title, legend=alt.Legend(symbolOpacity=1)
-        ),
+def _grid(rows: list[dict[str, Any]], facet: Part, title: str, colour: Part, height: int = 160) -> Chart:
+    """Curves over the cutoff with error bars, one panel per place of the facet."""
+    x = {"field": "cutoff", "type": "ordinal", "title": "cutoff k", "axis": {"labelAngle": 0}}
+    bars = layer(mark("rule", opacity=0.45), x=x, color=colour, y=quantity("low", title="nDCG@k"), y2={"field": "high"})
+    lines = layer(
+        mark("line", point={"size": 18}, strokeWidth=1.5),
+        x=x,
+        color=colour,
+        y=quantity("nDCG", title="nDCG@k", scale={"zero": False}),
+        tooltip=[*labels("ranker", "trained"), {"field": "cutoff", "type": "ordinal"}, *numbers("nDCG", "error")],
     )
-    lines = base.mark_line(point=alt.OverlayMarkDef(size=18), strokeWidth=1.5).encode(
-        y=alt.Y("nDCG:Q", title="nDCG@k", scale=alt.Scale(zero=False)),
-        tooltip=[alt.Tooltip("ranker:N"), alt.Tooltip("trained:N"), alt.Tooltip("cutoff:O"), *numbers("nDCG", "error")],
+    return Chart(
+        {
+            "data": {"values": rows},
+            "facet": facet,
+            "spec": {"layer": [bars, lines], "width": 230, "height": height},
+            "resolve": {"scale": {"y": "independent"}},
+            "title": title,
+        }
     )
-    bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title="nDCG@k"), y2="high:Q")
-    return (bars + lines).properties(width=230, height=height)

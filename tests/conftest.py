@@ -88,10 +88,17 @@ def data() -> Path:
     return folder
 
 
+def valid_spec(chart: Any) -> dict[str, Any]:
+    """Return the specification of a chart. The schema of Vega-Lite, which Altair has, must accept it."""
+    spec: dict[str, Any] = chart.to_dict()
+    Require().module("altair").Chart.from_dict(spec)
+    return spec
+
+
 @pytest.fixture(scope="module")
 def browser(require: Require) -> Iterator[Any]:
     """Start Chromium, and close it after the last test of a file: no other event loop can run in this thread."""
-    require.module("altair")
+    require.module("vl_convert")
     require.module("playwright")
     program = require.tool("chromium", "chromium-browser", "google-chrome")
     from playwright.sync_api import Error, sync_playwright

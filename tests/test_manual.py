@@ -101,7 +101,7 @@ def test_the_site_gets_a_row_for_every_tool(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture(scope="module")
 def shell(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs lines as a reader would, in one folder, with our `calipers` first on the path."""
-    Require().module("altair")
+    Require().module("vl_convert")
     bash = require.tool("bash")
     folder = tmp_path_factory.mktemp("tutorial")
     program = folder / "bin" / "calipers"
@@ -336,7 +336,7 @@ def test_the_commands_of_the_readme_work_when_pasted(
     """Run every command after `calipers demo`, and compare the output with the one shown."""
     from glob import glob
 
-    Require().module("altair")
+    Require().module("vl_convert")
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (console,) = (block for language, block in BLOCK.findall(text) if language == "console")

@@ -147,7 +147,7 @@ def test_the_changelog_is_kept_in_its_form() -> None:
 def test_lower_bounds_are_tested_one_by_one() -> None:
     pins = loaded(ROOT / "requirements" / "oldest.py").oldest(["frames", "packed", "report"])
     bounds = dict(pin.partition(";")[0].strip().split("==") for pin in pins)
-    assert {"numpy", "scipy", "click", "rich"} < set(bounds)
+    assert {"numpy", "scipy", "click"} < set(bounds)
     for requirement in PYPROJECT["project"]["dependencies"]:
         name, bound = requirement.split(">=")
         assert bounds[name] == bound

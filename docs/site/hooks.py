@@ -61,7 +61,12 @@ PACKAGES = (
 )
 
 # Charts become pictures, which need no scripts on the page.
-SETUP = "import altair\n_ = altair.renderers.enable('png')"
+SETUP = """\
+from calipers import plot
+from calipers.plot import vega
+_png = get_ipython().display_formatter.formatters["image/png"]
+_png.for_type(plot.Chart, lambda chart: vega.png(chart.to_dict(), scale=1))
+"""
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

@@ -421,14 +421,21 @@ class _Remembering(Scorer):
 
 def gain_chart(study: TextStudy) -> Any:
     """The mean gain under each kind of random text, with its interval: one panel per level."""
-    from calipers.plot.drawing import COLOURS, RULE, altair, rows_of
+    from calipers.plot import Chart
+    from calipers.plot.specifications import COLOURS, DASHED, category, layer, mark, quantity
 
-    alt = altair()
     columns = ("level", "chance", "normalised", "gain", "low", "high")
     rows = [dict(zip(columns, row[:6], strict=True)) for row in study.by_chance().rows if row[3] == row[3]]
-    base = alt.Chart(rows_of([{**row, "what": f"{row['normalised']}, {row['chance']}"} for row in rows]))
-    y = alt.Y("what:N", title=None, sort=None, axis=alt.Axis(labelLimit=300))
-    zero = base.mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.datum(0))
-    bars = base.mark_rule(color=COLOURS[0]).encode(x=alt.X("low:Q", title="mean gain in tau-b"), x2="high:Q", y=y)
-    points = base.mark_circle(size=60, color=COLOURS[0], opacity=1).encode(x="gain:Q", y=y)
-    return (zero + bars + points).properties(width=220).facet(alt.Facet("level:N", title=None, sort=list(study.levels)))
+    rows = [{**row, "what": f"{row['normalised']}, {row['chance']}"} for row in rows]
+    y = category("what", title=None, sort=None, axis={"labelLimit": 300})
+    zero = layer(DASHED, x={"datum": 0})
+    low = quantity("low", title="mean gain in tau-b")
+    bars = layer(mark("rule", color=COLOURS[0]), x=low, x2={"field": "high"}, y=y)
+    points = layer(mark("circle", size=60, color=COLOURS[0], opacity=1), x=quantity("gain"), y=y)
+    return Chart(
+        {
+            "data": {"values": rows},
+            "facet": category("level", title=None, sort=list(study.levels)),
+            "spec": {"layer": [zero, bars, points], "width": 220},
+        }
+    )

@@ -33,7 +33,6 @@ from calipers.information import (
     ric,
 )
 from calipers.metaevaluation import discriminative_power
-from calipers.plot.drawing import altair
 from research.figures.pages import RESEARCH, replace
 from research.golbus2013 import tables as paper
 from research.golbus2013.charts import fusion_scatter, ric_scatter
@@ -71,8 +70,8 @@ def figure_2(data: Path) -> None:
     for name, measures in (("TREC 8", ("AP", "nDCG")), ("TREC 9", ("GAP", "nDCG"))):
         known = collection(data, name)
         study = ric(Experiment(known.judgments, list(known.runs), ties="docid", unmatched="warn"))
-        charts += [ric_scatter(study, measure).properties(title=f"{name}, {measure}") for measure in measures]
-    save(altair().concat(*charts, columns=2), "2")
+        charts += [ric_scatter(study, measure).spec | {"title": f"{name}, {measure}"} for measure in measures]
+    save(plot.Chart({"concat": charts, "columns": 2}), "2")
 
 
 def figure_3(data: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 _shown: list[Any] = []  # the bar on the screen; there is at most one
@@ -49,7 +50,7 @@ def progress_bar(total: int, what: str = "runs") -> Iterator[Callable[[int], Non
 def _make() -> Callable[[int, str], Any] | None:
     if in_notebook():
         return NotebookBar
-    return TerminalBar if sys.stderr.isatty() else None
+    return partial(TerminalBar, time()) if sys.stderr.isatty() else None
 
 
 def in_notebook() -> bool:
@@ -59,21 +60,26 @@ def in_notebook() -> bool:
 
 
 class TerminalBar:
-    """A bar of Rich that disappears at the end."""
+    """A bar of Click that disappears at the end. began: when the work began, for the remaining time."""
 
-    def __init__(self, total: int, what: str) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
+    def __init__(self, began: float, total: int, what: str) -> None:
+        import click
 
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        self.task = self.bar.add_task(what, total=total)
+        self.bar = click.progressbar(length=total, label=what, file=sys.stderr)
+        self.bar.start = began
 
     def show(self, count: int) -> None:
-        self.bar.update(self.task, completed=count)
+        self.bar.update(count - self.bar.pos)
 
     def close(self) -> None:
-        self.bar.stop()
+        erase_bar()
+
+
+def erase_bar() -> None:
+    """Erase the line of a bar on the terminal, and show the cursor again, which Click hides."""
+    import click
+
+    click.echo("\r\033[K\033[?25h", nl=False, err=True)
 
 
 class NotebookBar:

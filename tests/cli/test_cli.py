@@ -313,7 +313,7 @@ def test_bounds_of_what_a_run_retrieved(folder: Path) -> None:
 
 
 def test_queries_and_their_map(folder: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     done = calipers(
         "queries",
         folder / "qrels.txt",

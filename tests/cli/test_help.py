@@ -79,7 +79,7 @@ def test_every_example_runs_as_written(
         Require().module("lightgbm")
         _trained(folder, monkeypatch)
     if example.startswith(("calipers report", "calipers text report", "calipers demo")) or "--plot" in example:
-        Require().module("altair")
+        Require().module("vl_convert")
     monkeypatch.chdir(folder)
     code, (out, err) = _ended(typed[example], monkeypatch), capfd.readouterr()
     assert code == 0, err

@@ -209,7 +209,7 @@ def test_every_writer_on_a_full_disk_leaves_the_old_file_and_no_fragment(
 ) -> None:
     """A limit on the size of files stands for the full disk."""
     if name in ("plot", "report"):
-        require.module("altair")
+        require.module("vl_convert")
     place = tmp_path / "here"
     place.mkdir()
     written = WRITERS[name].format(data=data, out=place / "out")

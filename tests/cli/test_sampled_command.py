@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.cli.commands import root
+from conftest import valid_spec
 
 QRELS = "u1 0 a 1\nu2 0 b 1\n"
 ONE = "u1 Q0 x 1 9 one\nu1 Q0 a 2 8 one\nu2 Q0 b 1 9 one\nu2 Q0 y 2 8 one\n"
@@ -77,14 +78,12 @@ def test_estimates() -> None:
 
 
 def test_a_chart_where_lines_cross() -> None:
-    pytest.importorskip("altair")
     found = cal.sampled(
         cal.Experiment("qrels.txt", ["one.run", "other.run"], "RR", warn=False),
         negatives=[2, 5],
         items=20,
         missing="last",
     )
-    data = cal.plot.sampled_order(found).to_dict()
+    data = valid_spec(cal.plot.sampled_order(found))
     assert "log" in str(data)
-    (rows,) = data["datasets"].values()
-    assert {row["items"] for row in rows} == {2, 5, 20}
+    assert {row["items"] for row in data["data"]["values"]} == {2, 5, 20}

@@ -49,7 +49,7 @@ def test_a_plain_install_reads_csv_json_and_trec(command: str, ending: str, tmp_
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     blocked = optional_modules()
-    assert {"pandas", "polars", "pyarrow", "narwhals", "altair", "sklearn"} <= blocked
+    assert {"pandas", "polars", "pyarrow", "narwhals", "vl_convert", "sklearn"} <= blocked
     options = ["-m", "RR"] if command == "evaluate" else []
     done = subprocess.run(
         [sys.executable, "-c", f"NAMES = {sorted(blocked)!r}\n{BLOCKED}", command, f"qrels.{ending}", f"new.{ending}",

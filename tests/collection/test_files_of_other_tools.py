@@ -404,7 +404,7 @@ def test_titles_in_responses_are_texts_of_documents(write: Write) -> None:
 
 
 def test_titles_in_responses_are_shown_in_the_report(write: Write, command: Command, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     answers = [{"query_id": "q1"} | elastic(("a", 2.5), ("b", 1.5)), {"query_id": "q2"} | elastic(("b", 1.0))]
     answers[0]["hits"]["hits"][0]["_source"] = {"title": "Red shoes"}
     path = write("\n".join(map(json.dumps, answers)), "responses.jsonl")

@@ -228,17 +228,21 @@ def test_progress_is_for_those_who_see_it(tmp_path, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_a_bar_shows_bytes_and_time_left(monkeypatch):
-    from rich.console import Console
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
 
-    shown = io.StringIO()
-    monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=shown, force_terminal=True, width=120))
+
+def test_a_bar_shows_bytes_and_time_left(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
     bar = _Bar()
     bar._start = bar._last = -10.0
     bar.tell(500_000_000, 2_000_000_000)
     bar.stop()
-    assert "0.5/2.0 GB" in shown.getvalue()
-    assert "left" in shown.getvalue()
+    assert "read 0.50 of 2.00 GB (25%), " in shown.getvalue()
+    assert "s left  [#########---------------------------]" in shown.getvalue()
+    assert shown.getvalue().endswith("\r\033[K\033[?25h"), "the bar disappears, and the cursor is shown again"
 
 
 def test_files_behind_arguments(tmp_path):

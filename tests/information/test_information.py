@@ -35,7 +35,7 @@ from calipers.information.joint_information import joint, joint_of, known_by_gro
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_scores import ric
 from calipers.native import plain, scanner
-from conftest import Require
+from conftest import valid_spec
 
 NEAR = 1e-12
 
@@ -823,17 +823,14 @@ def test_ric_beside_other_measures() -> None:
 
 
 def test_charts(tmp_path: Path) -> None:
-    Require().module("altair")
     pools, runs = simulated()
     found = information_difference(pools, runs)
     study = ric_study(pools, runs)
     found_tau = tau(study.scores, x="AP", y="nDCG", given=["RIC"])
     charts = [plot.heat_map(found), plot.dendrogram(found), plot.difference_scatter(found), plot.tau_scatter(found_tau)]
     for chart in (*charts, plot.stacked(*charts)):
-        chart.to_dict()
-    drawn = plot.dendrogram(found).to_dict()
-    layer = drawn["layer"][0]
-    links = layer["data"]["values"] if "values" in layer["data"] else drawn["datasets"][layer["data"]["name"]]
+        valid_spec(chart)
+    links = plot.dendrogram(found).to_dict()["data"]["values"]
     assert max(link["bits"] for link in links) == pytest.approx(found.linkage()[-1, 2])
     with pytest.raises(CalipersError, match="needs a condition"):
         plot.tau_scatter(tau(study.scores, x="AP", y="nDCG"))
@@ -903,7 +900,7 @@ def test_inform_joint_warns_of_bias(tmp_path: Path) -> None:
 
 
 def test_inform_difference(folder: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     done = inform("difference", folder / "qrels.txt", folder / "[ab]*.run", "--format", "csv")
     assert list(rows(done)[0]) == ["system_a", "system_b", "information_difference", "delta_ap"]
     assert len(rows(done)) == 28
@@ -925,7 +922,7 @@ def test_inform_difference(folder: Path) -> None:
 
 
 def test_inform_tau(folder: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     scores = cal.evaluate(folder / "qrels.txt", sorted(folder.glob("[ab]*.run")), ["AP", "nDCG", "ERR"], empty="skip")
     (folder / "scores.csv").write_text(scores.per_query().to_csv())
     arguments = ["tau", folder / "scores.csv", "--x", "ERR", "--y", "nDCG", "--given", "AP"]

@@ -641,7 +641,7 @@ SHOWN = ("agreement", "confusion", "effects", "circularity")
 
 
 def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     shown: Sequence[str] = [part for name in SHOWN for part in ("--show", name)]
     result = run("judges", collection / "human.qrels", f"{collection}/llm-*", "--systems", collection / "runs",
                  "-m", "P@5", *shown, "--format", "csv", "-o", f"{tmp_path}/")  # fmt: skip

@@ -109,7 +109,7 @@ def command(arguments: list[str]) -> None:
 
 def load_everything() -> None:
     """So that forks need not: most of what a command takes is importing."""
-    for name in ("click", "numpy", "scipy.stats", "pyarrow.parquet", "altair", "jinja2", "vl_convert",
+    for name in ("click", "numpy", "scipy.stats", "pyarrow.parquet", "jinja2", "vl_convert",
                  "calipers.report.page", "calipers.cli.commands", "calipers.rankers"):  # fmt: skip
         with suppress(ImportError):
             __import__(name)

@@ -17,7 +17,6 @@ from calipers.errors import CalipersError
 from calipers.measures.forms import self_normalised
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
-from calipers.plot.drawing import specified
 from calipers.report.material import Material
 from calipers.report.section import Detail
 from calipers.report.sections import bounds as between
@@ -321,8 +320,7 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
     material = Material(cal.Experiment("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP", warn=False))
     assert dict(method.parameters(material))["not exact"].startswith(SAMPLED)
-    with specified():
-        (said, *_) = between.section(material, Detail()).values["inexact"]
+    (said, *_) = between.section(material, Detail()).values["inexact"]
     assert said.startswith("expected of infAP: sampled, not exact (seed 42, standard error up to 0.00")
 
 

@@ -356,7 +356,7 @@ def test_plan_on_the_command_line(
 
 
 def test_pictures_of_plans(require: Require, tmp_path: Path) -> None:
-    require.module("altair")
+    require.module("vl_convert")
     simulation = simulate(topics=12, systems=4, pool=30, retrieved=30, seed=9)
     plan = cal.plan(cal.evaluate(simulation.qrels, simulation.runs, ["nDCG@10", "AP"]), difference=0.1)
     chart = cal.plot.power_curves(plan)

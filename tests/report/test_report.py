@@ -19,7 +19,6 @@ from calipers.evaluation.inputs import as_runs
 from calipers.measures.grammar import DEFAULT_MEASURES
 from run_calipers import calipers
 
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from calipers.changes.first_documents import first_documents

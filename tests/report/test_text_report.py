@@ -23,7 +23,7 @@ HOSTILE = '</script><img src=x onerror="alert(1)">\u202e{{7*7}}'
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    Require().module("altair")
+    Require().module("vl_convert")
     where = tmp_path_factory.mktemp("texts")
     _summaries(where)
     return where

@@ -108,7 +108,7 @@ def parses(line: str) -> None:
 
 
 def test_the_examples_of_the_help_parse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     monkeypatch.chdir(tmp_path)
     texts = [command.help or "" for _, command in commands(root)]
     lines = [line for text in texts for line in re.findall(r"python -m research (.*?)(?:  .*)?$", text, re.MULTILINE)]

@@ -286,7 +286,9 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     monkeypatch.setenv("TERM", "xterm")
     with cal.progress_bar(3, "runs") as advance:
         advance(3)
-    assert "runs" in capfd.readouterr().err
+    shown = capfd.readouterr().err
+    assert "runs  [####################################]  100%" in shown
+    assert shown.endswith("\r\033[K\033[?25h"), "the bar disappears, and the cursor is shown again"
 
 
 def test_a_table_for_a_paper_has_all_that_papers_ask_for() -> None:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
+from calipers.progress import erase_bar
+
 FIRST = 1.0  # seconds before anything is shown
 EVERY = 0.2  # seconds between updates of the bar
 LINES_EVERY = 5.0  # seconds between lines if there is no terminal
@@ -62,35 +64,21 @@ class _Bar:
         self._bar: Any = None
 
     def tell(self, done: int, total: int) -> None:
+        import click
+
         now = monotonic()
         if now - self._start < FIRST or now - self._last < EVERY:
             return
         self._last = now
         if self._bar is None:
-            self._bar = _rich_bar()
-            self._bar.start()
-            self._bar.add_task("reading", total=total)
-        self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+            self._bar = click.progressbar(length=total, show_eta=False, show_percent=False, file=sys.stderr)
+        self._bar.length = total  # a file that is read again counts again
+        self._bar.label = progress_line(done, total, now - self._start)
+        self._bar.update(done - self._bar.pos)
 
     def stop(self) -> None:
         if self._bar is not None:
-            self._bar.stop()
-
-
-def _rich_bar() -> Any:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
-        console=Console(stderr=True),
-        transient=True,
-    )
+            erase_bar()
 
 
 class _ProgressLines:

@@ -1,10 +1,11 @@
 """Charts of scores, bounds and results.
 
-Each function returns an Altair chart. Notebooks show it without a network; `save` writes it as HTML, SVG or PNG.
+Each function returns a `Chart`, a Vega-Lite specification. Notebooks show it without a network; `save` writes it as
+HTML, SVG, PNG or JSON.
 """
 
 from calipers.plot.changes import gains_and_losses
-from calipers.plot.drawing import save, stacked
+from calipers.plot.drawing import Chart, save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
 from calipers.plot.judges import confusion, slopes
 from calipers.plot.measures import significance_curves, system_scores, user_models
@@ -16,6 +17,7 @@ from calipers.plot.systems import against_baseline, between_bounds, differences,
 from calipers.plot.tools import tool_causes, tool_scores
 
 __all__ = [
+    "Chart",
     "against_baseline",
     "between_bounds",
     "confusion",

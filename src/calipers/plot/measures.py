@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from calipers.plot.drawing import RULE, altair, chart, numbers, palette, rows_of
+from calipers.plot.drawing import Chart
+from calipers.plot.specifications import Part, category, labels, layer, line_at, mark, numbers, palette, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
 POINTS = 1000  # number of points of a curve; more would look the same
 
 
-@chart
-def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any:
+def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Chart:
     """Draw the sorted p values of each measure. The lower the curve, the more pairs the measure tells apart."""
-    alt = altair()
     rows = []
     for family, levels in zip(power.families, power.levels, strict=True):
         step = max(1, len(levels) // points)
@@ -27,27 +26,19 @@ def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any
             {"measure": family.name, "share": (i + 1) / len(levels), "p": float(levels[i])}
             for i in range(0, len(levels), step)
         ]
-    names = [family.name for family in power.families]
-    curves = (
-        alt.Chart(rows_of(rows))
-        .mark_line(interpolate="step-after")
-        .encode(
-            x=alt.X("share:Q", title="pairs of systems, by descending p", axis=alt.Axis(format="%")),
-            y=alt.Y("p:Q", title="achieved significance level"),
-            color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
-            tooltip=[alt.Tooltip("measure:N"), *numbers("share", format=".1%"), *numbers("p")],
-        )
+    curves = layer(
+        mark("line", interpolate="step-after"),
+        x=quantity("share", title="pairs of systems, by descending p", axis={"format": "%"}),
+        y=quantity("p", title="achieved significance level"),
+        color=_by_measure([family.name for family in power.families]),
+        tooltip=[*labels("measure"), *numbers("share", format=".1%"), *numbers("p")],
     )
-    rule = alt.Chart(rows_of([{"alpha": power.alpha}])).mark_rule(strokeDash=[4, 4], color=RULE)
-    return (curves + rule.encode(y=alt.Y("alpha:Q"))).properties(
-        width=420, height=300, title="Discriminative power: pairs below the dashed line differ significantly"
-    )
+    title = "Discriminative power: pairs below the dashed line differ significantly"
+    return Chart.of(rows, curves, line_at("y", power.alpha, "alpha"), width=420, height=300, title=title)
 
 
-@chart
-def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Any:
+def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Chart:
     """Draw the mean score of each system under each measure, with the systems in the order of the first measure."""
-    alt = altair()
     averages = meta.averages[of_set]
     order = sorted(range(len(meta.systems)), key=lambda s: -averages[0][s])
     names = [family.name for family in meta.families]
@@ -56,26 +47,21 @@ def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Any:
         for place, s in enumerate(order, 1)
         for f, name in enumerate(names)
     ]
-    return (
-        alt.Chart(rows_of(rows))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("place:Q", title=f"systems, by {names[0]}"),
-            y=alt.Y("score:Q", title="mean score"),
-            color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
-            tooltip=[alt.Tooltip("system:N"), alt.Tooltip("measure:N"), *numbers("score")],
-        )
-        .properties(width=420, height=300, title=f"Mean scores of the systems, {of_set} queries")
+    lines = layer(
+        mark("line", point=True),
+        x=quantity("place", title=f"systems, by {names[0]}"),
+        y=quantity("score", title="mean score"),
+        color=_by_measure(names),
+        tooltip=[*labels("system", "measure"), *numbers("score")],
     )
+    return Chart.of(rows, lines, width=420, height=300, title=f"Mean scores of the systems, {of_set} queries")
 
 
-@chart
-def user_models(models: Sequence[UserModel], ranks: int = 20) -> Any:
+def user_models(models: Sequence[UserModel], ranks: int = 20) -> Chart:
     """Draw the functions C, W and L of user models over the first ranks.
 
     C is the chance of going on, W the share of the attention, and L the chance of stopping.
     """
-    alt = altair()
     names = [repr(model.measure) for model in models]
     rows = [
         {"measure": name, "rank": rank + 1, "function": function, "value": float(values[rank])}
@@ -83,20 +69,17 @@ def user_models(models: Sequence[UserModel], ranks: int = 20) -> Any:
         for function, values in (("C", model.C), ("W", model.W), ("L", model.L))
         for rank in range(min(ranks, len(values)))
     ]
-    return (
-        alt.Chart(rows_of(rows))
-        .mark_line(point=True)
-        .encode(
-            x=alt.X("rank:Q", title="rank"),
-            y=alt.Y("value:Q", title="C: goes on, W: attention, L: stops"),
-            color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
-            strokeDash=alt.StrokeDash("function:N", title="function", sort=["C", "W", "L"]),
-            tooltip=[
-                alt.Tooltip("measure:N"),
-                alt.Tooltip("function:N"),
-                *numbers("rank", format="d"),
-                *numbers("value"),
-            ],
-        )
-        .properties(width=420, height=300, title="How readers go down the list")
+    lines = layer(
+        mark("line", point=True),
+        x=quantity("rank", title="rank"),
+        y=quantity("value", title="C: goes on, W: attention, L: stops"),
+        color=_by_measure(names),
+        strokeDash=category("function", title="function", sort=["C", "W", "L"]),
+        tooltip=[*labels("measure", "function"), *numbers("rank", format="d"), *numbers("value")],
     )
+    return Chart.of(rows, lines, width=420, height=300, title="How readers go down the list")
+
+
+def _by_measure(names: list[str]) -> Part:
+    """Return one colour per measure."""
+    return category("measure", title="measure", sort=names, scale=palette(names))

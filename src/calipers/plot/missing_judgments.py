@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.plot.drawing import (
+from calipers.plot.drawing import Chart
+from calipers.plot.specifications import (
     BETTER,
     COLOURS,
+    DATA_RANGE,
     NEITHER,
-    RULE,
     WORSE,
-    altair,
+    by_name,
+    by_name_in_matrix,
+    category,
     cell_size,
-    chart,
-    data_range,
-    matrix_axis,
-    name_axis,
+    labels,
+    layer,
+    line_at,
+    mark,
     numbers,
-    rows_of,
+    quantity,
 )
 from calipers.plot.systems import by_field, height_of, side_of, systems_axis
 
@@ -33,10 +36,8 @@ if TYPE_CHECKING:
 DRAWN = 40  # up to this number of systems, a partial order is drawn as a graph; otherwise as a matrix
 
 
-@chart
-def score_ranges(found: Ranges, measure: str | None = None) -> Any:
+def score_ranges(found: Ranges, measure: str | None = None) -> Chart:
     """Draw the mean of each system (dot, unjudged documents as not relevant) and its range (bar)."""
-    alt = altair()
     name = found.measures[0] if measure is None else measure
     rows = [
         {"system": system, "low": low, "score": score, "high": high}
@@ -44,23 +45,21 @@ def score_ranges(found: Ranges, measure: str | None = None) -> Any:
         if of == name
     ]
     order = by_field(rows, "score")
-    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
-    tooltip = [alt.Tooltip("system:N"), *numbers("low", "score", "high")]
-    across = alt.X(
-        "low:Q", title=f"range of the mean {name} over all possible grades", scale=data_range(),
-        axis=alt.Axis(orient=side_of(order)),
+    y = systems_axis(order)
+    tooltip = [*labels("system"), *numbers("low", "score", "high")]
+    across = quantity(
+        "low", title=f"range of the mean {name} over all possible grades", scale=DATA_RANGE,
+        axis={"orient": side_of(order)},
     )  # fmt: skip
-    bars = base.mark_bar(color=COLOURS[5], opacity=0.5, height=7).encode(x=across, x2=alt.X2("high:Q"), tooltip=tooltip)
-    dots = base.mark_circle(color=COLOURS[0], size=50, opacity=1).encode(x=alt.X("score:Q"), tooltip=tooltip)
-    return (bars + dots).properties(
-        width=480, height=height_of(order), title=f"{name}: range of each mean over all grades of unjudged documents"
-    )
+    high = {"field": "high"}
+    bars = layer(mark("bar", color=COLOURS[5], opacity=0.5, height=7), x=across, x2=high, y=y, tooltip=tooltip)
+    dots = layer(mark("circle", color=COLOURS[0], size=50, opacity=1), x=quantity("score"), y=y, tooltip=tooltip)
+    title = f"{name}: range of each mean over all grades of unjudged documents"
+    return Chart.of(rows, bars, dots, width=480, height=height_of(order), title=title)
 
 
-@chart
-def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: str | None = None) -> Any:
+def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: str | None = None) -> Chart:
     """Draw the difference of the means of some pairs of systems (dot) and its range (bar)."""
-    alt = altair()
     ranges = found.pair_ranges(measure)
     place = {
         (ranges.systems[a], ranges.systems[b]): i
@@ -80,31 +79,26 @@ def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: 
             {"pair": f"{one} − {other}", "difference": difference, "low": low, "high": high, "verdict": verdict}
         )
     order = [str(row["pair"]) for row in rows]
-    colour = alt.Color(
-        "verdict:N", scale=alt.Scale(domain=["decided", "open"], range=[BETTER, WORSE]), title=None
-    )  # fmt: skip
-    base = alt.Chart(rows_of(rows)).encode(
-        y=alt.Y("pair:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order)),
-        tooltip=[alt.Tooltip("pair:N"), *numbers("difference", "low", "high")],
-    )
-    title = f"range of the difference of mean {ranges.measure} over all possible grades"
-    bars = base.mark_bar(opacity=0.4, height=9).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), color=colour)
-    dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("difference:Q"), color=colour)
-    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
-    return (zero + bars + dots).properties(width=480, height=max(90, 26 * len(rows)))
+    channels = {
+        "y": category("pair", **by_name(order)),
+        "color": category("verdict", title=None, scale={"domain": ["decided", "open"], "range": [BETTER, WORSE]}),
+        "tooltip": [*labels("pair"), *numbers("difference", "low", "high")],
+    }
+    across = quantity("low", title=f"range of the difference of mean {ranges.measure} over all possible grades")
+    bars = layer(mark("bar", opacity=0.4, height=9), x=across, x2={"field": "high"}, **channels)
+    dots = layer(mark("circle", size=60, opacity=1), x=quantity("difference"), **channels)
+    return Chart.of(rows, line_at("x", 0), bars, dots, width=480, height=max(90, 26 * len(rows)))
 
 
-@chart
-def decided_order(found: Ranges, measure: str | None = None) -> Any:
+def decided_order(found: Ranges, measure: str | None = None) -> Chart:
     """Draw the decided pairs: each system above those that no judgment can put before it. Many systems are a matrix."""
     pairs = found.pair_ranges(measure)
     mean = found.score[pairs.measure].mean(axis=1)
     return _graph(pairs, mean) if len(pairs.systems) <= DRAWN else _matrix(pairs, mean)
 
 
-def _graph(pairs: PairRanges, mean: Floats) -> Any:
+def _graph(pairs: PairRanges, mean: Floats) -> Chart:
     """Draw a line from each system down to those that it surely beats, without lines that follow from others."""
-    alt = altair()
     beats = pairs.beats()
     through = (beats.astype(np.float64) @ beats.astype(np.float64)) > 0
     direct = beats & ~through
@@ -128,22 +122,26 @@ def _graph(pairs: PairRanges, mean: Floats) -> Any:
         for a, b in np.argwhere(direct).tolist()
     ]
     depth = int(level.max(initial=0)) + 1
-    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05]))
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.7, depth - 0.5], reverse=True))
-    edges = (
-        alt.Chart(rows_of(lines))
-        .mark_rule(color=NEITHER, opacity=0.5)
-        .encode(x=x, y=y, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"))
+    x = quantity("x", axis=None, scale={"domain": [-0.05, 1.05]})
+    y = quantity("y", axis=None, scale={"domain": [-0.7, depth - 0.5], "reverse": True})
+    edge = mark("rule", color=NEITHER, opacity=0.5)
+    edges = layer(edge, lines, x=x, y=y, x2={"field": "x2"}, y2={"field": "y2"})
+    dots = layer(
+        mark("circle", size=70, color=BETTER, opacity=1),
+        x=x,
+        y=y,
+        tooltip=[*labels("system"), *numbers("mean=mean score"), quantity("beats", title="surely better than")],
     )
-    tooltip = [alt.Tooltip("system:N"), *numbers("mean=mean score"), alt.Tooltip("beats:Q", title="surely better than")]
-    base = alt.Chart(rows_of(nodes)).encode(x=x, y=y)
-    dots = base.mark_circle(size=70, color=BETTER, opacity=1).encode(tooltip=tooltip)
-    names = base.mark_text(dx=7, dy=-7, fontSize=10, align="left", angle=330).encode(text=alt.Text("system:N"))
-    share = float(pairs.decided.mean())
+    text = mark("text", dx=7, dy=-7, fontSize=10, align="left", angle=330)
+    names = layer(text, x=x, y=y, text=category("system"))
     outer = " (outer ranges)" if pairs.exactness == "outer" else ""
-    return (edges + dots + names).properties(
-        width=640, height=max(90 * depth, 120), title=f"{pairs.measure}: {share:.0%} of the pairs are decided{outer}"
+    return Chart.of(
+        nodes, edges, dots, names, width=640, height=max(90 * depth, 120), title=f"{_decided(pairs)}{outer}"
     )
+
+
+def _decided(pairs: PairRanges) -> str:
+    return f"{pairs.measure}: {float(pairs.decided.mean()):.0%} of the pairs are decided"
 
 
 def _across(level: Ints, mean: Floats) -> Floats:
@@ -156,9 +154,8 @@ def _across(level: Ints, mean: Floats) -> Floats:
     return place
 
 
-def _matrix(pairs: PairRanges, mean: Floats) -> Any:
+def _matrix(pairs: PairRanges, mean: Floats) -> Chart:
     """Draw a square for each pair of systems, best first. Blue: the system of the row is surely better."""
-    alt = altair()
     order = [pairs.systems[s] for s in np.argsort(-mean, kind="stable").tolist()]
     beats = pairs.beats()
     difference = pairs.means[0].tolist()
@@ -170,18 +167,14 @@ def _matrix(pairs: PairRanges, mean: Floats) -> Any:
                 {"row": pairs.systems[one], "column": pairs.systems[other], "difference": sign * difference[i]}
                 | {"verdict": verdict}
             )
-    side = cell_size(len(order), 560) * len(order)
-    places, axis = alt.Scale(domain=tuple(order)), matrix_axis(order)
-    colours = alt.Scale(domain=["surely better", "open", "surely worse"], range=[BETTER, "#e6e8eb", WORSE])
-    share = float(pairs.decided.mean())
-    return (
-        alt.Chart(rows_of(rows), title=f"{pairs.measure}: {share:.0%} of the pairs are decided")
-        .mark_rect()
-        .encode(
-            x=alt.X("column:N", title=None, scale=places, axis=axis),
-            y=alt.Y("row:N", title=None, scale=places, axis=axis),
-            color=alt.Color("verdict:N", scale=colours, title="the row's system is"),
-            tooltip=[alt.Tooltip("row:N"), alt.Tooltip("column:N"), alt.Tooltip("verdict:N"), *numbers("difference")],
-        )
-        .properties(width=side, height=side)
+    places = by_name_in_matrix(order)
+    colours = {"domain": ["surely better", "open", "surely worse"], "range": [BETTER, "#e6e8eb", WORSE]}
+    squares = layer(
+        mark("rect"),
+        x=category("column", **places),
+        y=category("row", **places),
+        color=category("verdict", scale=colours, title="the row's system is"),
+        tooltip=[*labels("row", "column", "verdict"), *numbers("difference")],
     )
+    side = cell_size(len(order), 560) * len(order)
+    return Chart.of(rows, squares, width=side, height=side, title=_decided(pairs))

@@ -9,20 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.errors import CalipersError, chosen_measure
-from calipers.plot.drawing import (
+from calipers.plot.drawing import Chart
+from calipers.plot.specifications import (
     BETTER,
     COLOURS,
+    DATA_RANGE,
     NEITHER,
-    RULE,
     WORSE,
-    altair,
+    Part,
+    by_name,
+    by_name_in_matrix,
+    category,
     cell_size,
-    chart,
-    data_range,
-    matrix_axis,
-    name_axis,
+    condition,
+    labels,
+    layer,
+    line_at,
+    mark,
     numbers,
-    rows_of,
+    quantity,
 )
 from calipers.plurals import plural_of
 
@@ -34,14 +39,13 @@ if TYPE_CHECKING:
 
 STEP = 18  # height of a system in pixels
 FEW = 12  # up to this number of systems, differences are written into the squares
+VERDICTS = {"better": BETTER, "not shown to differ": "#dfe3e8", "worse": WORSE}
 
 
-@chart
-def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> Any:
+def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> Chart:
     """Draw the mean of each system with its confidence interval, best first."""
     from calipers.stats.bounded_intervals import mean_intervals
 
-    alt = altair()
     name = scores.measures[chosen_measure(measure, scores.measures)]
     scores = scores.of_measures([name])
     mean, (low, high) = scores.mean(), mean_intervals(scores, level=level)
@@ -54,17 +58,25 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     order = by_field(rows, "mean")
     if name in scores.lower:
         order.reverse()
-    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
-    tooltip = [alt.Tooltip("system:N"), *numbers("mean", "low", "high")]
-    axis = alt.Axis(orient=side_of(order))
-    across = alt.X("low:Q", title=f"mean {name}, {level:.0%} interval", scale=data_range(), axis=axis)
-    whiskers = base.mark_rule(color=COLOURS[0], strokeWidth=2, opacity=0.45).encode(x=across, x2=alt.X2("high:Q"))
-    dots = base.mark_circle(color=COLOURS[0], size=60, opacity=1).encode(x=alt.X("mean:Q"), tooltip=tooltip)
-    return (whiskers + dots).properties(width=480, height=height_of(order), title=f"Mean {name} of each system")
+    across = quantity(
+        "low", title=f"mean {name}, {level:.0%} interval", scale=DATA_RANGE, axis={"orient": side_of(order)}
+    )
+    whiskers = layer(
+        mark("rule", color=COLOURS[0], strokeWidth=2, opacity=0.45),
+        x=across,
+        x2={"field": "high"},
+        y=systems_axis(order),
+    )
+    dots = layer(
+        mark("circle", color=COLOURS[0], size=60, opacity=1),
+        x=quantity("mean"),
+        y=systems_axis(order),
+        tooltip=[*labels("system"), *numbers("mean", "low", "high")],
+    )
+    return Chart.of(rows, whiskers, dots, width=480, height=height_of(order), title=f"Mean {name} of each system")
 
 
-@chart
-def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Any:
+def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Chart:
     """Draw each system on the scale from random (0) to ideal (1): its mean, and the middle half of the queries.
 
     The scale is that of V2: (A - E) / (U - E) above a random ranking, (A - E) / E below it.
@@ -73,31 +85,40 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
     return on_the_scale(scores.systems, placed(scores, bounds, name), name)
 
 
-def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = "query") -> Any:
+def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = "query") -> Chart:
     """Draw each system by its scores on the scale of V2: [system, query]."""
-    alt = altair()
     rows = _places(systems, placed)
     order = by_field(rows, "mean")
-    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     lowest = max(-1.0, math.floor(4 * min((row["low"] for row in rows), default=0.0)) / 4)
-    scale = alt.Scale(domain=[min(lowest, 0.0), 1])
-    words = "datum.value == 0 ? 'random' : datum.value == 1 ? 'ideal' : datum.value == -1 ? 'nothing' : datum.label"
-    axis = alt.Axis(
-        values=[-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1], labelExpr=words, format=".2~f", orient=side_of(order)
-    )
-    x = alt.X("low:Q", title=f"{name} between its bounds", scale=scale, axis=axis)
+    axis = {
+        "values": [-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1],
+        "labelExpr": "datum.value == 0 ? 'random' : datum.value == 1 ? 'ideal' : datum.value == -1 ? 'nothing' : "
+        "datum.label",
+        "format": ".2~f",
+        "orient": side_of(order),
+    }
+    across = quantity("low", title=f"{name} between its bounds", scale={"domain": [min(lowest, 0.0), 1]}, axis=axis)
     tooltip = [
-        alt.Tooltip("system:N"),
+        *labels("system"),
         *numbers("mean", "low=lower quartile", "median", "high=upper quartile"),
         *numbers(f"above={plural_of(unit)} above random", format=".0%"),
     ]
-    bars = base.mark_bar(color=COLOURS[5], opacity=0.45, height=8).encode(x=x, x2=alt.X2("high:Q"), tooltip=tooltip)
-    side = alt.condition("datum.mean < 0", alt.value(WORSE), alt.value(BETTER))
-    dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("mean:Q"), color=side, tooltip=tooltip)
-    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
-    return (bars + zero + dots).properties(
-        width=480, height=height_of(order), title=f"{name}: where each system stands between random and ideal"
+    bars = layer(
+        mark("bar", color=COLOURS[5], opacity=0.45, height=8),
+        x=across,
+        x2={"field": "high"},
+        y=systems_axis(order),
+        tooltip=tooltip,
     )
+    dots = layer(
+        mark("circle", size=60, opacity=1),
+        x=quantity("mean"),
+        y=systems_axis(order),
+        color=condition("datum.mean < 0", WORSE, BETTER),
+        tooltip=tooltip,
+    )
+    title = f"{name}: where each system stands between random and ideal"
+    return Chart.of(rows, bars, line_at("x", 0), dots, width=480, height=height_of(order), title=title)
 
 
 def _places(systems: Sequence[str], placed: Floats) -> list[dict[str, Any]]:
@@ -134,10 +155,8 @@ def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
     return np.asarray(np.where(limits.degenerate, np.nan, v2(score, limits)))
 
 
-@chart
-def differences(comparison: Comparison, measure: str | None = None) -> Any:
+def differences(comparison: Comparison, measure: str | None = None) -> Chart:
     """Draw a square for each pair of systems, best first. Blue: the system of the row is significantly better."""
-    alt = altair()
     m = chosen_measure(measure, comparison.measures)
     outcome = comparison.outcomes[m]
     columns = zip(
@@ -149,44 +168,56 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
         comparison.significant[m].tolist(),
         strict=True,
     )
-    names = comparison.systems
+    systems = comparison.systems
     rows = [
-        {"row": names[a], "column": names[b], "difference": _or_none(d), "p": _or_none(p), "verdict": _verdict(up, yes)}
+        {"row": systems[a], "column": systems[b], "difference": _or_none(d), "p": _or_none(p)}
+        | {"verdict": _verdict(up, yes)}
         for a, b, d, up, p, yes in columns
     ]
-    order = [names[s] for s in comparison.best_first(m)]
-    places = alt.Scale(domain=tuple(order))
-    names_of = matrix_axis(order)
-    verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
-    legend = alt.Legend(orient="top", columns=3)
-    base = alt.Chart(rows_of(rows)).mark_rect(stroke="white", strokeWidth=1 if len(order) <= 60 else 0)
-
-    def half(row: str, column: str, source: Any) -> Any:
-        return source.encode(
-            x=alt.X(f"{column}:N", scale=places, title=None, axis=names_of),
-            y=alt.Y(f"{row}:N", scale=places, title=None, axis=names_of),
-            color=alt.Color("verdict:N", title="the row's system is", scale=verdicts, legend=legend),
-            tooltip=[alt.Tooltip(f"{row}:N", title="row"), alt.Tooltip(f"{column}:N", title="column"),
-                     *numbers("difference", "p=p, adjusted")],
-        )  # fmt: skip
-
-    turned = base.transform_calculate(
-        difference="-datum.difference",
-        verdict="datum.verdict == 'better' ? 'worse' : datum.verdict == 'worse' ? 'better' : datum.verdict",
-    )
-    halves = [half("row", "column", base), half("column", "row", turned)]
+    order = [systems[s] for s in comparison.best_first(m)]
+    squares = mark("rect", stroke="white", strokeWidth=1 if len(order) <= 60 else 0)
+    half, other_half = _half(order, "row", "column"), _half(order, "column", "row")
+    layers = [layer(squares, **half), layer(squares, **other_half) | TURNED]
     if len(order) <= FEW:
-        halves += [_difference(each) for each in halves]
-    step = alt.Step(cell_size(len(order), 900))
-    return alt.layer(*halves).properties(
-        width=step, height=step, title=f"{comparison.measures[m]}: significant differences"
-    )
+        ink = condition("datum.verdict == 'not shown to differ'", "#555555", "white")
+        written = {"text": quantity("difference", format="+.3f"), "color": ink}
+        text = mark("text", fontSize=11)
+        layers += [layer(text, **half | written), layer(text, **other_half | written) | TURNED]
+    step = {"step": cell_size(len(order), 900)}
+    title = f"{comparison.measures[m]}: significant differences"
+    return Chart.of(rows, *layers, width=step, height=step, title=title)
 
 
-@chart
-def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
+# Each pair is one row. The other half of the matrix shows it from the side of the other system.
+TURNED = {
+    "transform": [
+        {"calculate": "-datum.difference", "as": "difference"},
+        {
+            "calculate": "datum.verdict == 'better' ? 'worse' : datum.verdict == 'worse' ? 'better' : datum.verdict",
+            "as": "verdict",
+        },
+    ]
+}
+
+
+def _half(order: list[str], row: str, column: str) -> Part:
+    """Return the channels of a half of a matrix of differences."""
+    places = by_name_in_matrix(order)
+    return {
+        "x": category(column, **places),
+        "y": category(row, **places),
+        "color": category(
+            "verdict",
+            title="the row's system is",
+            scale={"domain": [*VERDICTS], "range": [*VERDICTS.values()]},
+            legend={"orient": "top", "columns": 3},
+        ),
+        "tooltip": [*labels(f"{row}=row", f"{column}=column"), *numbers("difference", "p=p, adjusted")],
+    }
+
+
+def against_baseline(comparison: Comparison, measure: str | None = None) -> Chart:
     """Draw the difference of each system from the baseline with its interval, best first."""
-    alt = altair()
     m = chosen_measure(measure, comparison.measures)
     outcome, better = comparison.outcomes[m], comparison.improvement(m)
     rows = [
@@ -202,65 +233,55 @@ def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
     order = by_field(rows, "difference")
     if comparison.less_is_better(m):
         order.reverse()
-    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
-    colour = alt.Color(
-        "verdict:N", title="than the baseline", legend=alt.Legend(orient="top"),
-        scale=alt.Scale(domain=list(VERDICTS), range=[BETTER, NEITHER, WORSE]),
-    )  # fmt: skip
-    (baseline,) = {comparison.systems[b] for b in comparison.b.tolist()}
-    x = alt.X("low:Q", title=f"{comparison.measures[m]} - that of {baseline}", axis=alt.Axis(orient=side_of(order)))
-    tooltip = [alt.Tooltip("system:N"), *numbers("difference", "low", "high", "p=p, adjusted")]
-    lines = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=x, x2=alt.X2("high:Q"), color=colour)
-    dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("difference:Q"), color=colour, tooltip=tooltip)
-    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
-    return (zero + lines + dots).properties(
-        width=480, height=height_of(order), title=f"{comparison.measures[m]} against {baseline}"
+    y = systems_axis(order)
+    colour = category(
+        "verdict",
+        title="than the baseline",
+        legend={"orient": "top"},
+        scale={"domain": [*VERDICTS], "range": [BETTER, NEITHER, WORSE]},
     )
+    (baseline,) = {comparison.systems[b] for b in comparison.b.tolist()}
+    axis = {"orient": side_of(order)}
+    across = quantity("low", title=f"{comparison.measures[m]} - that of {baseline}", axis=axis)
+    lines = layer(mark("rule", strokeWidth=2, opacity=0.45), x=across, x2={"field": "high"}, y=y, color=colour)
+    dots = layer(
+        mark("circle", size=60, opacity=1),
+        x=quantity("difference"),
+        y=y,
+        color=colour,
+        tooltip=[*labels("system"), *numbers("difference", "low", "high", "p=p, adjusted")],
+    )
+    title = f"{comparison.measures[m]} against {baseline}"
+    return Chart.of(rows, line_at("x", 0), lines, dots, width=480, height=height_of(order), title=title)
 
 
-def _difference(half: Any) -> Any:
-    """Write the difference into each square."""
-    alt = altair()
-    ink = alt.condition("datum.verdict == 'not shown to differ'", alt.value("#555555"), alt.value("white"))
-    return half.mark_text(fontSize=11).encode(text=alt.Text("difference:Q", format="+.3f"), color=ink)
-
-
-VERDICTS = {"better": BETTER, "not shown to differ": "#dfe3e8", "worse": WORSE}
-
-
-@chart
-def unjudged(scores: Scores) -> Any:
+def unjudged(scores: Scores) -> Chart:
     """Draw the share of unjudged documents among the first ten of each system's lists."""
-    alt = altair()
     if scores.coverage is None:
         raise CalipersError("these scores do not say what the lists were like: they did not come from runs")
     share = scores.coverage.unjudged_share_at_10()
     rows = [{"system": s, "share": float(x)} for s, x in zip(scores.systems, share, strict=True)]
     order = by_field(rows, "share")
-    return (
-        alt.Chart(rows_of(rows))
-        .mark_bar(color=NEITHER)
-        .encode(
-            x=alt.X(
-                "share:Q",
-                title="unjudged among the first ten",
-                axis=alt.Axis(format="%", orient=side_of(order)),
-                stack=False,  # Vega cannot group by a name that is `__proto__`
-            ),
-            y=systems_axis(order),
-            tooltip=[alt.Tooltip("system:N"), *numbers("share", format=".1%")],
-        )
-        .properties(width=480, height=height_of(order), title="Unjudged documents among the first ten")
+    bars = layer(
+        mark("bar", color=NEITHER),
+        x=quantity(
+            "share",
+            title="unjudged among the first ten",
+            axis={"format": "%", "orient": side_of(order)},
+            stack=False,  # Vega cannot group by a name that is `__proto__`
+        ),
+        y=systems_axis(order),
+        tooltip=[*labels("system"), *numbers("share", format=".1%")],
     )
+    return Chart.of(rows, bars, width=480, height=height_of(order), title="Unjudged documents among the first ten")
 
 
 # -- pieces --------------------------------------------------------------------------------------------
 
 
-def systems_axis(order: list[str]) -> Any:
+def systems_axis(order: list[str]) -> Part:
     """Return the axis of the names of systems."""
-    alt = altair()
-    return alt.Y("system:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=name_axis(order))
+    return category("system", **by_name(order))
 
 
 def height_of(order: list[str]) -> int:

@@ -10,26 +10,30 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from calipers.plot.specifications import Chart, InlineData
+from calipers.plot.drawing import Chart
+from calipers.plot.specifications import Part
 
 DIGITS = 6  # number of significant digits
 
 
-def chart_spec(chart: Chart) -> dict[str, Any]:
+def chart_spec(chart: Chart) -> Part:
     """Return the specification of a chart for the page: without title, and as wide as its place allows."""
-    known: dict[InlineData, Any] = {}
-
-    def columns(data: InlineData) -> Any:
-        if data not in known:
-            known[data] = {"columns": by_column(data.values) if data.values else {}}
-        return known[data]
-
-    spec = chart.specification(columns)
+    spec = _with_columns(chart.spec)
     spec.pop("title", None)
     if not isinstance(spec.get("width"), dict):  # with a step per system, a chart that is too wide scrolls
         spec["width"] = "container"
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return spec
+
+
+def _with_columns(spec: Part) -> Part:
+    """Return a specification with its rows by column."""
+    found = dict(spec)
+    if "data" in spec and (rows := spec["data"]["values"]):
+        found["data"] = {"columns": by_column(rows)}
+    for several in spec.keys() & {"layer", "vconcat"}:
+        found[several] = [_with_columns(each) for each in spec[several]]
+    return found
 
 
 def by_column(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from calipers.extras import load
 from calipers.file_endings import refuse_foreign
 from calipers.judging.judge_table import named_judgments
 from calipers.measures.populations import DEFAULT_POPULATION
-from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import SEED, Material, ReportOptions, Texts
@@ -212,14 +211,13 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
 def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """Make the sections. A section that cannot be made has the reason instead."""
     placed = []
-    with specified():
-        for key, kind in material.sections().items():
-            try:
-                placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
-            except CalipersError as error:
-                placed.append(PlacedSection(key, kind.title, None, str(error)))
-            if progress:
-                progress(1)
+    for key, kind in material.sections().items():
+        try:
+            placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
+        except CalipersError as error:
+            placed.append(PlacedSection(key, kind.title, None, str(error)))
+        if progress:
+            progress(1)
     return placed
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calipers.plot.drawing import Chart
 from calipers.plurals import counted
 from calipers.report.embedded_data import chart_spec
 
@@ -46,11 +47,11 @@ class Detail:
 Maker = Callable[[Any, Detail], Section]  # makes a section from the material of a page
 
 
-def by_measure(names: Mapping[str, Any]) -> dict[str, Any]:
+def by_measure(names: Mapping[str, Chart]) -> dict[str, Any]:
     """Return the specifications of charts, one per measure."""
     return {name: chart_spec(chart) for name, chart in names.items()}
 
 
-def one(chart: Any) -> dict[str, Any]:
+def one(chart: Chart) -> dict[str, Any]:
     """Return the specification of a chart that does not depend on the measure."""
     return {ALL: chart_spec(chart)}

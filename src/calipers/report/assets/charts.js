@@ -53,7 +53,7 @@ const inTheme = (spec) => JSON.parse(JSON.stringify(spec)
 // -- as wide as its place ------------------------------------------------------------------------------------------
 const narrow = () => innerWidth < 720;
 const LETTER = 6.4;  // approximate width of a letter of an axis in pixels
-const LETTERS = 26;  // longer names are shortened, see plot/drawing.py
+const LETTERS = 26;  // longer names are shortened, see plot/specifications.py
 
 // Makes the cells of a matrix as large as its place allows, but at least 4 pixels; a larger matrix scrolls.
 function fitted(spec, figure) {
