@@ -25,7 +25,7 @@ from calipers.stats.comparison import COLUMNS, TESTS
 from calipers.stats.differences import Differences, against, all_pairs
 from calipers.stats.effect_sizes import cliffs_delta, rank_biserial
 from calipers.stats.equivalence_tests import p_equivalence
-from calipers.stats.leave_one_out import p_without
+from calipers.stats.leave_one_out import t_without, two_sided
 from calipers.stats.many_to_one import beyond, critical_value, dunnett
 from calipers.stats.significance import Settings, sign
 from calipers.stats.significance_marks import mark_significance
@@ -245,7 +245,8 @@ def test_leaving_a_query_out_is_the_t_test_of_the_others() -> None:
     values[0, 3] = np.nan
     values[3] = values[2]
     a, b = all_pairs(4)
-    mean, p = p_without(Differences.of(values, a, b))
+    mean, *t = t_without(Differences.of(values, a, b))
+    p = two_sided(*t)
     for pair, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
         for query in range(12):
             x, y = np.delete(values[one], query), np.delete(values[other], query)
@@ -284,7 +285,8 @@ def test_smallest_p_values_of_a_test_are_not_taken_for_doubt(test: str, correcti
     scores = scores_of(values)
     compared = cal.compare(scores, test=test, correction=correction, warn=False)
     assert compared.significant.sum() >= 15
-    assert p_without(Differences.of(values, compared.a, compared.b))[1].max() < 1e-12
+    _, *t = t_without(Differences.of(values, compared.a, compared.b))
+    assert two_sided(*t).max() < 1e-12
     assert cal.stats.influence(scores, compared).rows == ()
 
 
@@ -297,7 +299,8 @@ def test_pairs_near_alpha_are_found_among_many() -> None:
     compared = cal.compare(scores, correction="holm")
     pairs = np.flatnonzero(compared.significant[0])
     differences = Differences.of(values, compared.a[pairs], compared.b[pairs])
-    _, p = p_without(differences)
+    _, *t = t_without(differences)
+    p = two_sided(*t)
     p *= (compared.p_adjusted[0, pairs] / compared.outcomes[0].p[pairs])[:, None]
     largest = np.nanmax(np.minimum(p, 1), axis=1)
     table = cal.stats.influence(scores, compared)

@@ -154,14 +154,14 @@ class Runs(Reading):
     def _runs(self) -> list[Run]:
         return self.read_systems(self.systems)
 
-    def name_of(self, system: str, what: str = "baseline") -> str:
+    def name_of(self, system: str) -> str:
         """Return the name of the system that a name, path, file, stem or tag stands for.
 
         Reads only the first lines of files, so that a wrong name is refused early.
         """
         from calipers.collection.run_names import system_meant
 
-        return system_meant(system, self._runs, what)
+        return system_meant(system, self._runs)
 
     def wanted(self, *default: str) -> dict[str, Measure]:
         """Return the measures by the names that were typed. Call this first, so that a wrong name is refused early."""

@@ -7,17 +7,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from calipers.errors import CalipersError
-
-if TYPE_CHECKING:
-    from calipers.results.tables import Table
-
-
-def write(table: Table, format: str, output: str | None = None) -> None:
-    """Print a table, or write it to a file. A temporary file makes sure that no incomplete file is left."""
-    write_text(table.to(format), output)
 
 
 def write_text(text: str, output: str | None = None) -> None:

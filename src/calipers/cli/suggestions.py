@@ -95,7 +95,7 @@ def _near_choice(parameter: click.Parameter, text: str) -> str:
         return ""
     quoted = text.split("'")
     typed = quoted[3] if len(quoted) > 3 else ""  # Invalid value for '--option': 'typed' is not one of ...
-    return _meant(typed, map(str, parameter.type.choices), " ")
+    return _meant(typed, map(str, parameter.type.choices))
 
 
 def _near_file(file: str) -> str:
@@ -110,6 +110,6 @@ def _near_file(file: str) -> str:
     return f"; did you mean {path.parent / found[0]}?" if found else ""
 
 
-def _meant(typed: str, known: Iterable[str], before: str) -> str:
+def _meant(typed: str, known: Iterable[str]) -> str:
     near = get_close_matches(typed, list(known), n=1)
-    return f"{before}Did you mean {near[0]}?" if near else ""
+    return f" Did you mean {near[0]}?" if near else ""

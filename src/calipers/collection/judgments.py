@@ -84,7 +84,7 @@ class Judgments:
         check_nested(judgments, name, "judgments", "grade")
         offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
         grades = chain.from_iterable(graded.values() for graded in judgments.values())
-        grade = _numbers(grades, int(offsets[-1]), name, "grade")
+        grade = _grades(grades, int(offsets[-1]), name)
         return cls(
             name=name,
             queries=tuple(judgments),
@@ -363,12 +363,12 @@ def check_nested(outer: Mapping[str, Any], name: str, what: str, number: str) ->
             break  # the others fail at look-up; checking every id would cost more than the evaluation
 
 
-def _numbers(values: Iterable[Any], count: int, name: str, what: str) -> Floats:
+def _grades(values: Iterable[Any], count: int, name: str) -> Floats:
     try:
         numbers = np.fromiter(values, np.float64, count)
     except (TypeError, ValueError) as error:
-        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
-    return finite(numbers, name, what)
+        raise CalipersError(f"a grade is not a number ({error})", file=name) from None
+    return finite(numbers, name, "grade")
 
 
 def finite(values: ArrayLike, name: str, what: str) -> Floats:

@@ -210,10 +210,8 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
     return in_threads(tasks) is not None
 
 
-def in_threads(
-    tasks: Sequence[Callable[[], Value]], expected: tuple[type[Exception], ...] = FILE_ERRORS
-) -> list[Value] | None:
-    """Run each task in a thread and return the results. Return None if a task raises one of the `expected` errors.
+def in_threads(tasks: Sequence[Callable[[], Value]]) -> list[Value] | None:
+    """Run each task in a thread and return the results. Return None if a task raises one of FILE_ERRORS.
 
     Then a scan from the top will say why. Any other exception is a programming error, and is raised.
     """
@@ -223,7 +221,7 @@ def in_threads(
     def work(i: int) -> None:
         try:
             results[i] = tasks[i]()
-        except Exception as error:  # what is not expected is raised below
+        except Exception as error:  # others than FILE_ERRORS are raised below
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(1, len(tasks))]
@@ -235,7 +233,7 @@ def in_threads(
         for thread in threads:
             thread.join()
     for error in errors:
-        if not isinstance(error, expected):
+        if not isinstance(error, FILE_ERRORS):
             raise error
     return None if errors else [results[i] for i in range(len(tasks))]
 

@@ -147,7 +147,7 @@ def ambiguous_names(runs: Sequence[HasName]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(paths) for name, paths in files.items() if len(paths) > 1 and name not in given}
 
 
-def system_meant(typed: str, runs: Sequence[HasName], what: str = "baseline") -> str:
+def system_meant(typed: str, runs: Sequence[HasName]) -> str:
     """Return the name of the run that a name, path, file, stem or tag stands for.
 
     A name that a user gave, and a path with its folder, are what they are. All others are refused where they fit
@@ -167,18 +167,18 @@ def system_meant(typed: str, runs: Sequence[HasName], what: str = "baseline") ->
         if typed in (name, getattr(run, "tag", None) or name, os.path.basename(path), stem_of(path)) or name in at_path
     ]
     if not found:
-        raise UnknownName.among(what, typed, names)
+        raise UnknownName.among("baseline", typed, names)
     if len(found) > 1:
-        raise several_fit(typed, [path or name for name, path in found], what)
+        raise several_fit(typed, [path or name for name, path in found])
     return found[0][0]
 
 
-def several_fit(typed: str, files: Sequence[str], what: str = "baseline", *, by_path: bool = True) -> CalipersError:
+def several_fit(typed: str, files: Sequence[str], *, by_path: bool = True) -> CalipersError:
     """Return the error for a name that fits several files. by_path: the error suggests a path."""
     first = files[0] if os.path.dirname(files[0]) else os.path.join(os.curdir, files[0])
     path = f"type the path, as {first}, or " if by_path else ""
     return CalipersError(
-        f"the {what} '{typed}' could be {' or '.join(files)}: {path}give the run a name, as name={files[0]}"
+        f"the baseline '{typed}' could be {' or '.join(files)}: {path}give the run a name, as name={files[0]}"
     )
 
 

@@ -34,23 +34,18 @@ NEAR = 1 - 1e-9  # p values above this share of alpha could be above alpha witho
 NAMED = 3  # comparisons named in a warning
 
 
-def p_without(differences: Differences) -> tuple[Floats, Floats]:
-    """Return the mean difference and the p value of the t test without each query: [pair, query].
-
-    NaN if the query is undefined for a system of the pair. p is also NaN if all other differences are equal and not 0.
-    """
-    mean, t, freedom = t_without(differences)
-    return mean, _two_sided(t, freedom)
-
-
-def _two_sided(t: Floats, freedom: Floats) -> Floats:
+def two_sided(t: Floats, freedom: Floats) -> Floats:
+    """Return the two-sided p values of t."""
     from scipy.special import stdtr
 
     return np.asarray(np.minimum(2 * stdtr(freedom, -np.abs(t)), 1.0))
 
 
 def t_without(differences: Differences) -> tuple[Floats, Floats, Floats]:
-    """Return the mean difference, t and the degrees of freedom of t without each query: [pair, query]."""
+    """Return the mean difference, t and the degrees of freedom of t without each query: [pair, query].
+
+    NaN if the query is undefined for a system of the pair. t is also NaN if all other differences are equal and not 0.
+    """
     n = differences.n[:, None].astype(np.float64)
     unit = differences.unit[:, None]  # prevents overflow and underflow of squares
     centred = differences.centred / unit
@@ -106,9 +101,9 @@ def _decided(
     # The smallest t of a pair has its largest p. All p values are computed only for the few pairs that come near alpha.
     nearest = np.where(np.isnan(t), np.inf, np.abs(t)).argmin(axis=1)
     at = np.arange(len(pairs))
-    largest = _two_sided(np.nan_to_num(t[at, nearest], nan=np.inf), freedom[at, nearest]) * factor
+    largest = two_sided(np.nan_to_num(t[at, nearest], nan=np.inf), freedom[at, nearest]) * factor
     rows = np.flatnonzero(largest >= NEAR * comparison.alpha)
-    p = np.minimum(_two_sided(t[rows], freedom[rows]) * factor[rows, None], 1.0)
+    p = np.minimum(two_sided(t[rows], freedom[rows]) * factor[rows, None], 1.0)
     worst = np.where(np.isnan(p), -1.0, p).argmax(axis=1)
     return [
         (

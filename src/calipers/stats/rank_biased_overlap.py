@@ -36,11 +36,6 @@ class Overlap:
     low: float
     high: float
 
-    @property
-    def residual(self) -> float:
-        """The width of the interval that the unknown continuation of the lists leaves open."""
-        return self.high - self.low
-
 
 def rbo(a: Ranking, b: Ranking, p: float = 0.9, ties: str = "average") -> Overlap:
     """Return the rank-biased overlap of two lists.

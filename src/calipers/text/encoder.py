@@ -32,7 +32,6 @@ Vectors = NDArray[np.float32]
 
 BATCH = 64  # texts
 MOST_KEPT = 1_000_000_000  # bytes of vectors
-WHAT = "BERTScore and profiles of documents"
 # Layers that correlate best with human judgments of translations (WMT16): Zhang et al., ICLR 2020.
 BEST_LAYERS = {
     "bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18, "bert-base-multilingual-cased": 9,
@@ -71,7 +70,7 @@ class Encoder:
         """Open a model. `mixed` uses half precision for matrix products (default: only on a CUDA device)."""
         self.model, self.batch = os.path.expanduser(os.fspath(model)), batch
         check_model(self.model)
-        self._torch, transformers = libraries(WHAT)
+        self._torch, transformers = libraries()
         self.device = device_of(self._torch, device)
         self.mixed = self.device.type == "cuda" if mixed is None else mixed
         self.tokenizer = open_pretrained(transformers, "AutoTokenizer", self.model)

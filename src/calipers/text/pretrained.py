@@ -17,13 +17,14 @@ from calipers.extras import load, missing
 from calipers.network import offline_by, set_offline_switches
 
 SECONDS = 10.0  # that the hub has to answer in
+WHAT = "BERTScore and profiles of documents"
 _PLAIN_FOLDERS = ("model", "encoder", "")  # names that say nothing
 
 
-def libraries(what: str) -> tuple[Any, Any]:
+def libraries() -> tuple[Any, Any]:
     """Import torch and transformers."""
     set_offline_switches()
-    return load("torch", extra="text", what=what), load("transformers", extra="text", what=what)
+    return load("torch", extra="text", what=WHAT), load("transformers", extra="text", what=WHAT)
 
 
 def check_model(model: str) -> None:

@@ -85,8 +85,7 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     turning = f" Less is better under {', '.join(errors)}: their signs are changed." if errors else ""
     best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
     judged = meta(scores, human, samples=SAMPLES, seed=material.choices.seed)
-    grid = _grid("agreement", judged.agreement(["system", "summary"]), "measures, aspects and levels",
-                 {"measure", "human", "level"})  # fmt: skip
+    grid = _agreement_grid(judged.agreement(["system", "summary"]))
     lacking = "".join(f" {sentence}." for sentence in material.evaluation.human_notes())
     return Section(
         f"Kendall's tau-b of each measure with people over the means of systems. Intervals come from "
@@ -247,7 +246,8 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
-def _grid(key: str, table: Table, what: str, names: set[str]) -> Grid:
+def _agreement_grid(table: Table) -> Grid:
+    names = {"measure", "human", "level"}
     columns = tuple(Column(column, numeric=column not in names) for column in table.columns)
     rows = [
         [
@@ -256,7 +256,7 @@ def _grid(key: str, table: Table, what: str, names: set[str]) -> Grid:
         ]
         for row in table.rows
     ]
-    return Grid(key, columns, plain_rows(rows), what)
+    return Grid("agreement", columns, plain_rows(rows), "measures, aspects and levels")
 
 
 def _means(values: Any) -> Any:

@@ -94,7 +94,7 @@ def as_collection(source: TextsLike, *, max_unpacked: int | None = None) -> Text
     return reading.collection()
 
 
-def scores_by_text(data: TextsLike, systems: Sequence[str], *, max_unpacked: int | None = None) -> dict[Any, Any]:
+def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
     """Return scores of other tools by document and system, from a table of id, system and one column per measure.
 
     The column of systems may be missing if there is one system.
@@ -104,7 +104,7 @@ def scores_by_text(data: TextsLike, systems: Sequence[str], *, max_unpacked: int
     """
     name = _name(data)
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for row in _rows(data, max_unpacked):
+    for row in _rows(data, None):
         fields, names = _fields(row.cells)
         id, system = fields["id"], fields["system"]
         if id is None or (system is None and len(systems) > 1):

@@ -104,6 +104,6 @@ def table_format(path: Path, *, max_unpacked: int | None = None) -> str | None:
     return next((name for name in TABLES if FORMATS[name].matches(start)), None)
 
 
-def first_line(path: Path, *, max_unpacked: int | None = None) -> bytes:
+def first_line(path: Path) -> bytes:
     """Return the first line of a file that is neither empty nor a comment, or an empty text."""
-    return first_content(start_of(path, max_unpacked=max_unpacked))
+    return first_content(start_of(path))

@@ -121,7 +121,6 @@ class TotalValue(Denominator):
     """The sum of a gain over all judged documents of the query."""
 
     of_query = True
-    of_all_worth = True
     formula = "the most that all judged documents could give"
     value: Callable[[Floats], Floats]
 

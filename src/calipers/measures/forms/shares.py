@@ -23,7 +23,6 @@ class Denominator(FinalRecord, final=False):
     of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
     sorts: ClassVar[bool] = False  # whether that is all it reads of a list, from `Lists.to_sort`
     of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
-    of_all_worth: ClassVar[bool] = False  # whether it is a sum over everything judged for the query
     of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
     counts_relevant: ClassVar[bool] = False  # of the query
 
