@@ -71,12 +71,13 @@ def plain(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
     return Table(("measure", *columns), tuple((row.measure, *(row[name].word for name in columns)) for row in rows))
 
 
-def annotated(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
-    """Yes or No, with the letters of notes, as the document prints them."""
+def annotated(rows: Sequence[Properties], columns: Sequence[str] = SEVEN, sizes: bool = False) -> Table:
+    """Yes or No, with the letters of notes, as the document prints them; with sizes, how far a search went."""
 
     def cell(row: Properties, name: str) -> str:
         verdict = row[name]
-        return f"{verdict.word.capitalize()} {verdict.note}".strip()
+        word = verdict.words if sizes else verdict.word
+        return f"{word[0].upper()}{word[1:]} {verdict.note}".strip()
 
     return Table(("measure", *columns), tuple((row.measure, *(cell(row, name) for name in columns)) for row in rows))
 
