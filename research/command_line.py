@@ -29,7 +29,8 @@ def options(*given: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return add
 
 
-def _checked_file(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def checked_file(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Refuse a file that cannot be written, as the callback of an option."""
     if value is not None:
         check_output(value)
     return value
@@ -42,7 +43,7 @@ def _checked_folder(context: click.Context, parameter: click.Parameter, value: s
 
 table_output = options(
     click.option("--format", type=click.Choice(FORMATS), help="Format of the table [default: by the ending of -o]."),
-    click.option("-o", "--output", "file", metavar="FILE", callback=_checked_file, help="Write the table here."),
+    click.option("-o", "--output", "file", metavar="FILE", callback=checked_file, help="Write the table here."),
 )  # fmt: skip
 study_folder = click.option(
     "-o", "--output", "folder", required=True, metavar="FOLDER", callback=_checked_folder,

@@ -13,7 +13,6 @@ from calipers.conventions import convention
 from calipers.fusion import RULES
 from calipers.plot.drawing import check_chart, save
 from calipers.plurals import counted
-from calipers.rankers import NORMALIZATIONS, PRESETS, Goal
 from calipers.results import markdown_text
 from calipers.text import CHANCES, UPPER, TextCollection, TextOptions, as_collection, text_measures
 from research.busafekete2012.conventions_study import CONVENTIONS, SIX, convention_study
@@ -23,6 +22,8 @@ from research.golbus2013.charts import fusion_scatter
 from research.golbus2013.fusion_study import FUSIONS, fusion_study
 from research.karmaker2022.letor_study import EIGHT, letor_study
 from research.karmaker2022.rerun import NORMALISERS
+from research.rankers.objective import Goal
+from research.rankers.train import preset_and_normalize
 from research.study_charts import convention_charts, letor_charts
 from research.study_folder import LetorCollection
 from research.study_page import write_study
@@ -159,11 +160,8 @@ class Training:
 
 _training = options(
     click.option("--folds", type=click.IntRange(min=1), help="Only the first N folds [default: all]."),
-    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="A ranker of `calipers train`; repeated."),
-    click.option("--preset", type=click.Choice([*PRESETS]), default="quick", show_default=True,
-                 help="Settings of the rankers: quick ones, or those of the papers."),
-    click.option("--normalize", type=click.Choice(NORMALIZATIONS), default="none", show_default=True,
-                 help="query: every feature from 0 to 1 inside each query."),
+    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="A ranker, as for `train`; repeated."),
+    preset_and_normalize,
     click.option("--queries", type=click.IntRange(min=2), help="Take only N queries, drawn at random."),
     seed_option,
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,

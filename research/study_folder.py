@@ -23,18 +23,17 @@ import numpy as np
 
 from calipers import CalipersError
 from calipers.atomic_files import TEMPORARY, write_whole
-from calipers.collection import FeatureFile, read_features
 from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.lists import Floats
 from calipers.plurals import counted
-from calipers.rankers import (
+from research.rankers import (
     Fold,
     LetorData,
     Ranker,
-    data_of,
     folds_of,
     joined,
     load,
+    read_letor_file,
     sampled_queries,
     write_score_lines,
 )
@@ -50,7 +49,7 @@ class LetorCollection:
     folds: list[Fold]
     queries: int | None = None  # take only so many of all of them, drawn at random
     seed: int = 42
-    _files: dict[str, FeatureFile] = field(default_factory=dict, repr=False)
+    _files: dict[str, LetorData] = field(default_factory=dict, repr=False)
     _labels: dict[str, LetorData] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -103,9 +102,9 @@ class LetorCollection:
             del self._files[old]
         for each in needed:
             if each not in self._files:
-                self._files[each] = read_features(each)
+                self._files[each] = read_letor_file(each)
         width = max(self._files[each].width for each in needed)
-        return self._sampled(data_of(self._files[file], width, sparse=False))
+        return self._sampled(self._files[file].widened(width, sparse=False))
 
     def _bare(self, file: str) -> LetorData:
         if file not in self._labels:

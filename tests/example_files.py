@@ -140,7 +140,7 @@ def _scores(simulation: Simulation, folder: Path) -> None:
 
 
 def _labels(folder: Path) -> None:
-    """LETOR files: a test set with scores, and parts to train on."""
+    """A test set of LETOR with scores."""
     quality = {"a": 0.5, "b": 0.3, "c": 0.1}
     simulation = simulate(topics=12, systems=quality, pool=8, grades=GRADES, retrieved=8, unjudged=0.0, seed=2)
     part = folder / "letor"
@@ -151,8 +151,6 @@ def _labels(folder: Path) -> None:
         (folder / f"{name}.txt").write_text(source.read_text())
     for copy, name in (("model-a", "a"), ("model-b", "b"), ("scores", "c")):
         (folder / f"{copy}.txt").write_text((folder / f"{name}.txt").read_text())
-    for number in range(1, 6):
-        (folder / f"S{number}").write_text(text)
 
 
 def _summaries(folder: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers import choices, rankers
+from calipers import choices
 from calipers.errors import CalipersError, UnknownName
 
 SOURCE = Path(cal.__file__).parent
@@ -48,7 +48,6 @@ def scores() -> cal.Scores:
         (lambda: cal.parse("nDGC@10"), "unknown measure 'nDGC@10'; did you mean nDCG"),
         (lambda: cal.evaluate(QRELS, RUNS, like="letor_4"), "unknown convention 'letor_4'; did you mean letor4?"),
         (lambda: cal.fuse(RUNS, weights={"bm": 1}), "a weight for 'bm'"),
-        (lambda: rankers.ranker("lambdamrt"), "unknown ranker 'lambdamrt'; did you mean lambdamart?"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_one_error_with_a_suggestion(ask: Any, message: str) -> None:
@@ -75,29 +74,6 @@ def test_our_errors_pass_through_handlers_of_value_errors(tmp_path: Path) -> Non
     for layer, message in ((1, "a baseline is below 1"), (2, "expected the columns"), (3, "no baseline for layer 3")):
         with pytest.raises(CalipersError, match=message):
             read_baseline(baseline, layer)
-    pytest.importorskip("sklearn")
-    ranker = rankers.ranker("ranksvm", tune=None).fit([[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
-    ranker.chosen_ = {"no_such_parameter": 1}
-    with pytest.raises(CalipersError, match=r"^ranksvm has no parameter 'no_such_parameter'"):
-        ranker.save(str(tmp_path / "model"))
-
-
-def test_an_unfitted_ranker_raises_what_scikit_learn_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    exceptions = pytest.importorskip("sklearn.exceptions")
-    for ask in (lambda r: r.predict([[1.0]]), lambda r: r.weights, lambda r: r.save("unused")):
-        with pytest.raises(exceptions.NotFittedError, match="has not been fitted") as found:
-            ask(rankers.ranker("ranksvm"))
-        assert isinstance(found.value, CalipersError)
-        again = pickle.loads(pickle.dumps(found.value))
-        assert isinstance(again, exceptions.NotFittedError)
-        assert str(again) == str(found.value)
-    from calipers.rankers import base
-
-    base._not_fitted_kind.cache_clear()
-    monkeypatch.setattr(base, "missing", lambda *modules: [*modules])  # as if there were no scikit-learn
-    with pytest.raises(CalipersError, match="has not been fitted"):
-        rankers.ranker("ranksvm").predict([[1.0]])
-    base._not_fitted_kind.cache_clear()
 
 
 # -- optional packages -----------------------------------------------------------------------------
@@ -183,7 +159,7 @@ def test_choices_are_the_names_of_the_tables_that_implement_them(choice: str) ->
 READERS = [
     cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs, cal.read_texts,
     cal.read_preferences, cal.read_several_judges, cal.read_samples, cal.read_scores, cal.read_convention,
-    cal.text.as_collection, cal.text.read_preferences, rankers.read_letor_data,
+    cal.text.as_collection, cal.text.read_preferences,
 ]  # fmt: skip
 # Of readers, in this order; then what only one has.
 OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name"]

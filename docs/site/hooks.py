@@ -51,12 +51,10 @@ TITLES = {
     "report": "The report",
     "plot": "Charts",
     "text": "Texts",
-    "rankers": "Rankers",
     "tools": "Inside other tools",
 }
 PACKAGES = (
     *(f"calipers.{name}" for name in import_module("calipers")._MODULES),
-    "calipers.rankers",
     "calipers.tools.pytrec_eval",
 )
 

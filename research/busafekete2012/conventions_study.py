@@ -20,9 +20,9 @@ from calipers import CalipersError, Table, evaluate
 from calipers.collection import ArrayRun
 from calipers.conventions import convention
 from calipers.lists import Floats, Ints
-from calipers.rankers import ranker as make
 from calipers.results import Cell
 from calipers.stats import rank_correlation
+from research.rankers import ranker as make
 from research.study_folder import LetorCollection, Say, TrainingFolder
 
 SIX = ("adarank", "lambdamart", "ranknet", "coordinateascent", "rankboost", "ranksvm")

@@ -19,10 +19,10 @@ from calipers.atomic_files import write_whole
 from calipers.collection import ArrayRun
 from calipers.lists import Floats
 from calipers.metaevaluation import SETS, MetaEvaluation
-from calipers.rankers import METRIC, write_score_lines
-from calipers.rankers import ranker as make
 from calipers.results import Cell
 from research.karmaker2022.rerun import EMPTY, SIZE, LetorStudy, families
+from research.rankers import METRIC, write_score_lines
+from research.rankers import ranker as make
 from research.registry import printed
 from research.study_folder import LetorCollection, Say, TrainingFolder
 

@@ -18,7 +18,7 @@ Samples = int | Literal["all"]
 Pairs = int | Literal["all"]
 SHOWN = 60  # characters of a value in an error
 LARGEST_COUNT = 10**9  # of samples, pairs, documents and so on
-LARGEST_SEED = 2**31 - 1  # the largest seed that all learners of rankers accept
+LARGEST_SEED = 2**31 - 1  # the largest that a signed integer of 32 bits holds
 
 
 def check_choice(kind: str, name: Any, known: Iterable[str], other_names: Mapping[str, str] | None = None) -> str:

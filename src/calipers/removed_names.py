@@ -20,8 +20,11 @@ _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
         "exposure": _NO_EXPOSURE,
+        "rank": "the library that trained a model ranks with it, and `evaluate` reads its scores, one per line",
+        "train": "LightGBM, XGBoost and RankLib train, with measures of `calipers.tools` as their metrics",
     },
     "option": {
+        "demo --letor": "`evaluate LABELS SCORES` reads LETOR files and scores of any ranker",
         "--memory": "sort a run that does not fit into memory by query (`LC_ALL=C sort -s -k1,1 RUN > SORTED`)",
         "--document-groups": _NO_EXPOSURE,
         "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
@@ -55,6 +58,9 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         ),
     },
     "name": {
+        "FeatureFile": "use `sklearn.datasets.load_svmlight_file`",
+        "read_features": "use `sklearn.datasets.load_svmlight_file`",
+        "rankers": "LightGBM, XGBoost and RankLib train, with measures of `calipers.tools` as their metrics",
         "plan_budget": _NO_BUDGET,
         "BudgetPlan": _NO_BUDGET,
         "budget_frontier": "draw a table of your own",

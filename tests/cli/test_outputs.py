@@ -24,7 +24,6 @@ from calipers import network
 from calipers.atomic_files import TEMPORARY, check_output, replacing, write_whole
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.rankers import ranker, read_letor_data
 from calipers.results.tables import Table, visible
 from conftest import Require
 from time_limit import TIME_LIMIT
@@ -167,12 +166,6 @@ def test_places_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
 
 # -- every command that writes -----------------------------------------------------------------------------
 
-LETOR = "".join(
-    f"{(q * d) % 3} qid:{q} 1:{(q * d) % 3 + 0.1 * d:.1f} 2:{d} #docid = {q}-{d}\n"
-    for q in range(1, 6)
-    for d in range(1, 6)
-)
-
 WRITERS = {
     "evaluate": "evaluate {data}/qrels.txt {data}/one.run -o {out}",
     "bounds": "bounds {data}/qrels.txt -m AP -o {out}",
@@ -180,8 +173,6 @@ WRITERS = {
     "properties": "properties --card AP -o {out}",
     "fuse": "fuse {data}/s1.run {data}/s2.run -o {out}",
     "convert": "convert {data}/one.run {out}",
-    "train": "train coordinateascent --train {data}/letor.txt -o {out} --set restarts=1",
-    "rank": "rank {data}/model.cal {data}/letor.txt -o {out}",
     "plot": "queries {data}/qrels.txt {data}/one.run -m AP --plot {out}.html",
     "report": "report {data}/qrels.txt {data}/one.run -m AP -o {out}",
 }
@@ -193,11 +184,6 @@ def data(folder: Path) -> Path:
     runs = sorted(path for path in folder.glob("*.run") if path.name != "one.run")
     for place, run in enumerate(runs, 1):
         (folder / f"s{place}.run").write_bytes(run.read_bytes())
-    (folder / "letor.txt").write_text(LETOR)
-    trained = ranker("coordinateascent", "quick")
-    letor = read_letor_data([str(folder / "letor.txt")])
-    trained.fit(letor.X, letor.y, qid=letor.query)
-    trained.save(str(folder / "model.cal"))
     return folder
 
 
@@ -239,8 +225,6 @@ def test_every_writer_on_a_full_disk_leaves_the_old_file_and_no_fragment(
         ("report none none -o .", "is a folder"),
         ("fuse none none -o no/such/file", "there is no such folder"),
         ("convert none no/such/file", "there is no such folder"),
-        ("train adarank --train none -o no/such/file", "there is no such folder"),
-        ("rank none none -o no/such/file", "there is no such folder"),
         ("compare none none -o file/below/", "cannot be a folder"),
         ("demo -o file", "cannot be a folder"),
     ],

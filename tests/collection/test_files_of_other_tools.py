@@ -15,7 +15,6 @@ import pytest
 import calipers as cal
 from calipers.cli.commands import run as run_command
 from calipers.collection.column_names import NAMES
-from calipers.collection.features import read_features
 from calipers.errors import CalipersError, CalipersWarning
 from calipers.evaluation.inputs import as_judgments, as_runs
 from conftest import ROOT
@@ -555,7 +554,6 @@ def test_sizes_of_queries_beside_svmlight(ending: str, write: Write) -> None:
     write("2\n2\n", f"rank.train{ending}")
     judgments = cal.read_judgments(path)
     assert (judgments.queries, judgments.pool.grade.tolist()) == (("1", "2"), [2, 0, 1, 0])
-    assert read_features(path).dense()[:, 0].tolist() == [0.5, 0, 0.25, 0.75]
     with_scores = cal.evaluate(path, write("0.1\n0.9\n0.9\n0.1\n", "scores"), ["RR"])
     assert with_scores["RR"].tolist() == [[0.5, 1.0]]
     write("2\n3\n", f"rank.train{ending}")

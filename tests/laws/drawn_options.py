@@ -43,10 +43,9 @@ POLICIES = ("0", "1", "0.5", "skip", "error")
 MEANT: dict[str, Sequence[str]] = {
     "empty": POLICIES, "missing": POLICIES, "degenerate": POLICIES,
     "population": ("pool", "retrieved", "union", "collection(50)"), "samples": ("all", "1", "10", "100"),
-    "ranker": ("adarank", "rankboost", "lambdamart", "ranksvm", "logistic", "x"), "number": ("0.5", "0.25", "1"),
+    "number": ("0.5", "0.25", "1"),
     "sets": ("hard", "easy", "informative", "all"), "baseline": ("a", "b", "s0", "s1"),
-    "ranking": ("0,1,0,2", "1", "0"), "settings": ("rounds=1", "rounds=0", "rounds=-1", "trees=2", "x=1"),
-    "like": ("trec_eval", "letor4", "yahoo", "ranx"),
+    "ranking": ("0,1,0,2", "1", "0"), "like": ("trec_eval", "letor4", "yahoo", "ranx"),
 }  # fmt: skip
 # How files are read has laws of its own: such options are drawn less often.
 OF_READING = ("judgments_as", "systems_as", "columns", "judgments_columns", "systems_columns", "rollup", "rollup_by",

@@ -236,7 +236,6 @@ def difference(compiled: ModuleType, seed: int) -> str | None:
         rows_difference,
         documents_difference,
         means_difference,
-        features_difference,
     ):
         if found := find(compiled, source):
             return f"seed {seed}, {found}"
@@ -380,14 +379,6 @@ def means_difference(compiled: ModuleType, source: Source) -> str | None:
     if plain.shape != other.shape or np.abs(plain - other).max(initial=0) > 1e-14:
         return f"symmetric_means({size}, {start}, {members}, {stop}, {depth})"
     return None
-
-
-def features_difference(compiled: ModuleType, source: Source) -> str | None:
-    text, found = source.letor(), []
-    for module in (_plain, compiled):
-        scanner = module.FeatureScanner()
-        found.append(outcome(scanner, source.cuts(text)))
-    return None if found[0] == found[1] else f"features {text!r}\nplain    {found[0]!r}\ncompiled {found[1]!r}"
 
 
 def list_of(value: Any) -> Any:

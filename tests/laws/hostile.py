@@ -184,6 +184,7 @@ MTEB = json.dumps(
 ).encode()
 TRIPLES = b"".join(b"%d\td%d\t%d\n" % (q, d, d) for q in (1, 2) for d in (1, 2, 3))
 PASSAGES = b"1 Q0 d1#0 1 2 t\n1 Q0 d1#1 2 1 t\n2 Q0 d2#0 1 3 t\n"
+LETOR = b"".join(b"%d qid:%d 1:%.1f 2:%d #docid = D%d\n" % (n % 3, n // 9, n % 7 / 7, n % 2, n) for n in range(54))
 TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
 
 
@@ -198,17 +199,12 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     cal.write_run(cal.read_run(folder / "a.run"), folder / "a.run.gz")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.json")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.parquet")
-    forked(["train", "lambdamart", "--train", f"{folder}/letor/S1.txt", "--valid", f"{folder}/letor/S2.txt",
-    "--set", "rounds=3",
-            "-o", f"{folder}/trees.cal"])  # fmt: skip
     (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
     (folder / "answers.jsonl").write_bytes(ANSWERS)
     (folder / "table.csv").write_bytes(TABLE)
     (folder / "stored.json").write_bytes(STORED)
-    (folder / "scores.txt").write_bytes(
-        b"".join(b"%d\n" % i for i in range((folder / "letor/S3.txt").read_bytes().count(b"\n")))
-    )
+    (folder / "scores.txt").write_bytes(b"".join(b"%d\n" % i for i in range(LETOR.count(b"\n"))))
     (folder / "responses.json").write_bytes(RESPONSES)
     (folder / "ratings.json").write_bytes(RATINGS)
     (folder / "rank_eval.json").write_bytes(b'{"requests": [{"id": "1", "ratings": [{"_id": "d1", "rating": 2}]}]}')
@@ -234,7 +230,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     (folder / "drawn.prels").write_text("".join(f"1 d{d} {d % 3} {d % 5} {(d + 1) / 10}\n" for d in range(9)))
     (folder / "groups.svm").write_bytes(b"1 1:0.5\n0 2:0.25\n")
     (folder / "groups.svm.query").write_bytes(b"1\n1\n")
-    (folder / "S3.svm").write_bytes((folder / "letor/S3.txt").read_bytes())
+    (folder / "labels.svm").write_bytes(LETOR)
     small = {}
     for file in folder.iterdir():
         if file.is_file():
@@ -248,7 +244,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
 # -- commands ------------------------------------------------------------------------------------------------------
 
 JUDGMENTS = (
-    "qrels", "qrels.json", "qrels.parquet", "ratings.json", "run.tsv", "quepid.csv", "groups.svm", "S3.svm",
+    "qrels", "qrels.json", "qrels.parquet", "ratings.json", "run.tsv", "quepid.csv", "groups.svm", "labels.svm",
     "rank_eval.json", "ragas.json",
 )  # fmt: skip
 RUNS = (
@@ -260,7 +256,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "J", "R", "R", "-m", "M", "-q", "--format", "F"),
     ("evaluate", "qrels", "a.run", "-m", "M", "OPTION", "V"),
     ("evaluate", "qrels", "R", "--like", "ours.toml"),
-    ("evaluate", "S3.svm", "scores.txt", "-m", "M"),
+    ("evaluate", "labels.svm", "scores.txt", "-m", "M"),
     ("evaluate", "J", "R", "--columns", "V", "--max-unpacked", "V"),
     ("evaluate", "ratings.json", "R", "--query-ids", "run.tsv"),
     ("evaluate", "quepid.csv", "R", "--combine", "mean"),
@@ -282,10 +278,6 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("compare", "qrels", "a.run", "R", "-m", "M", "--test", "randomization", "--samples", "50"),
     ("fuse", "R", "R", "-o", "{out}"),
     ("properties", "M"),
-    ("rank", "trees.cal", "S3.svm"),
-    ("rank", "trees.cal", "S3.svm"),
-    ("rank", "model.cal", "S3.svm"),
-    ("train", "adarank", "--train", "S3.svm", "--valid", "S3.svm", "-o", "{out}"),
     ("text", "score", "summaries.jsonl", "-m", "rouge-1"),
     ("text", "score", "table.csv", "-m", "rouge1"),
     ("text", "score", "answers.jsonl", "-m", "EM F1 NuggetRecall CitationRecall", "-m", "M", "--judgments", "J"),

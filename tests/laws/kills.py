@@ -62,27 +62,18 @@ OUTPUTS = (
     Output("queries --plot png", ("queries", *COLLECTION, "-m", "nDCG@10", "--plot", "{out}"), ".png",
            end=b"IEND\xaeB`\x82"),
     Output("report", ("report", *COLLECTION, "-m", "nDCG@10 AP", "-o", "{out}"), ".html", end=PAGE),
-    Output("train", ("train", "adarank", "--train", "{in}/letor/S1.txt", "--valid", "{in}/letor/S2.txt", "-o",
-    "{out}"),
-           ".cal"),
-    Output("rank", ("rank", "{in}/model.cal", "{in}/letor/S3.txt", "-o", "{out}"), ".txt"),
     Output("text score --cache", ("cache", "{out}"), is_folder=True),
 )  # fmt: skip
 
 
 def make_inputs(folder: Path) -> None:
-    """A small collection, a small LETOR collection and a model."""
+    """A small collection."""
     import calipers as cal
-    from calipers.rankers.synthetic import write_collection
 
     made = cal.simulate(topics=8, pool=30, systems=2, retrieved=300)
     cal.write_qrels(made.qrels, folder / "qrels")
     for name, run in zip("ab", made.runs.values(), strict=False):
         cal.write_run(run, folder / f"{name}.run", name=name)
-    write_collection(folder / "letor", queries=30, parts=5)
-    arguments = ["train", "adarank", "--train", f"{folder}/letor/S1.txt", "--valid", f"{folder}/letor/S2.txt"]
-    code, said = forked([*arguments, "-o", f"{folder}/model.cal"])
-    assert code == 0, said
 
 
 def command(arguments: list[str]) -> None:
@@ -110,7 +101,7 @@ def command(arguments: list[str]) -> None:
 def load_everything() -> None:
     """So that forks need not: most of what a command takes is importing."""
     for name in ("click", "numpy", "scipy.stats", "pyarrow.parquet", "jinja2", "vl_convert",
-                 "calipers.report.page", "calipers.cli.commands", "calipers.rankers"):  # fmt: skip
+                 "calipers.report.page", "calipers.cli.commands"):  # fmt: skip
         with suppress(ImportError):
             __import__(name)
     from calipers.errors import CalipersError

@@ -105,8 +105,6 @@ OTHERS = [  # on files of their own
     "metaeval scores.csv --table tau",
     "evaluate letor/S3.txt first.txt -m 'nDCG(gain=exp)@10 AP'",
     "evaluate letor/S3.txt first.txt -m nDCG@10 --like letor4",
-    "train adarank --train letor/S1.txt --valid letor/S2.txt -o model.cal",
-    "rank model.cal letor/S3.txt -o ranked.txt",
     "report letor/S3.txt first.txt -o report.html",
     "measures",
     "measures nDCG",
@@ -115,7 +113,7 @@ OTHERS = [  # on files of their own
     "evaluate nowhere.qrels a.run",
     "nothing",
 ]
-WITHOUT_NUMBERS = {"measures", "properties", "train", "rank", "report", "demo", "convert"}  # the exit code alone
+WITHOUT_NUMBERS = {"measures", "properties", "report", "demo", "convert"}  # the exit code alone
 TEXT_ONLY = {"trec_eval", "fuse"}  # commands whose output has one format
 
 Recorded = dict[str, list[int | str]]  # command -> exit code, then one line of numbers per line of output that has some
@@ -179,7 +177,7 @@ def _write_simulated(folder: Path) -> list[str]:
 
 
 def _write_others(folder: Path) -> None:
-    from calipers.rankers.synthetic import write_collection
+    from research.rankers.synthetic import write_collection
 
     folder.mkdir()
     for name, rows in (("summaries.jsonl", SUMMARIES), ("answers.jsonl", ANSWERS)):

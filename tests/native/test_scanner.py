@@ -537,7 +537,7 @@ def test_no_object_is_half_made(compiled: ModuleType) -> None:
             made.__new__(made)
     with pytest.raises(TypeError):
         compiled.RunScanner(None)
-    for made in (compiled.LetorScanner, compiled.FeatureScanner, compiled.NumberScanner):
+    for made in (compiled.LetorScanner, compiled.NumberScanner):
         assert outcome(made.__new__(made), []) == outcome(made(), [])
 
 

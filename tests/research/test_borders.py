@@ -117,10 +117,10 @@ def test_the_examples_of_the_help_parse(tmp_path: Path, monkeypatch: pytest.Monk
         parses(line)
 
 
-PAGES = sorted((ROOT / "research").glob("*.md"))
+PAGES = sorted((ROOT / "research").rglob("*.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_pages_name_what_exists(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")

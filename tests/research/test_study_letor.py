@@ -15,11 +15,11 @@ from calipers.atomic_files import TEMPORARY
 from calipers.collection.formats.letor import read_scores
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
-from calipers.rankers import LetorData, folds_of, load, ranker, read_letor_data, synthetic_letor, write_letor
-from calipers.rankers.synthetic import write_collection
 from conftest import Require
 from research.busafekete2012.conventions_study import convention_study
 from research.karmaker2022.letor_study import EIGHT, letor_study
+from research.rankers import LetorData, folds_of, load, ranker, read_letor_data, synthetic_letor, write_letor
+from research.rankers.synthetic import write_collection
 from research.study_folder import LetorCollection, TrainingFolder
 from research_command import Inside, inside_of, research
 

@@ -52,8 +52,3 @@ def test_the_demonstration_scores_compares_judges_and_reports(tmp_path: Path) ->
         order = [first.index(f"<dt>{word}</dt>") for word in ("question", "reference")]
         assert order == sorted(order)
         assert order[1] < first.index('class="nuggets"') < first.index('class="passages"')
-
-
-def test_one_demonstration_at_a_time(tmp_path: Path) -> None:
-    done = CliRunner().invoke(root, ["demo", "--rag", "--letor", "-o", str(tmp_path / "x")])
-    assert "choose one of them" in str(done.exception)

@@ -35,10 +35,8 @@ MORE_COMMANDS = {
     "pool": "Choose the documents to judge first or next.",
     "properties": "Decide which numeric properties measures have, such as bounded or monotone.",
     "queries": "Show which queries are easy, hard or informative.",
-    "rank": "Score the documents of learning-to-rank files with a trained model.",
     "sampled": "Compute expected scores for sampled candidates, as in recommender papers.",
     "text": "Score summaries and answers: ROUGE, BERTScore, nuggets, citations.",
-    "train": "Train a ranker on learning-to-rank files.",
     "trec_eval": "Print what trec_eval prints, with trec_eval's own options.",
 }
 COMMANDS = MAIN_COMMANDS | MORE_COMMANDS

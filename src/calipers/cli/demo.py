@@ -10,7 +10,6 @@ import click
 
 from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
-from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(AP)"
@@ -21,27 +20,20 @@ EXTRA = ("jinja2", "vl_convert")
 @grouped_command("demo")
 @click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=OutputFolder(),
               help="Where the files go.")  # fmt: skip
-@click.option("--letor", is_flag=True, help="A learning-to-rank collection instead: train a ranker, and evaluate it.")
 @click.option("--rag", is_flag=True,
               help="Answers of four systems instead: passages, nuggets, citations, and a language model as judge.",
               )  # fmt: skip
 @seed_option
 @click.pass_context
-def command(context: click.Context, output: str, letor: bool, rag: bool, seed: int) -> None:
+def command(context: click.Context, output: str, rag: bool, seed: int) -> None:
     """Make a small test collection, evaluate it from its files, and write a report on it.
 
     \b
     calipers demo -o calipers-demo
     calipers demo --rag
-    calipers demo --letor
     """
-    if letor and rag:
-        raise CalipersError("--letor and --rag are two demonstrations: choose one of them")
     if rag:
         _rag(context, Path(output), seed)
-        return
-    if letor:
-        _letor(context, Path(output), seed)
         return
     from calipers.cli.evaluate import command as evaluate
     from calipers.cli.report import command as report
@@ -97,23 +89,3 @@ def _rag(context: click.Context, folder: Path, seed: int) -> None:
         *([["report", people, "-m", measures, "-o", page]] if _report_is_possible() else []),
     ):
         _call(context, text, arguments, " ".join(f'"{word}"' if " " in word else word for word in arguments))
-
-
-def _letor(context: click.Context, folder: Path, seed: int) -> None:
-    """Train, rank and evaluate."""
-    from calipers.cli.evaluate import command as evaluate
-    from calipers.cli.rank import command as rank
-    from calipers.cli.train import command as train
-    from calipers.rankers.synthetic import write_collection
-
-    write_collection(folder, queries=200, seed=seed)
-    note(f"wrote 200 queries to {folder} as S1 to S5, with a readme that lists the folds (seed {seed})")
-    part = [str(folder / f"S{i}.txt") for i in range(1, 6)]
-    model, scores = str(folder / "model.cal"), str(folder / "scores.txt")
-    training = [word for file in part[:3] for word in ("--train", file)]
-    for each, arguments in (
-        (train, ["coordinateascent", *training, "--valid", part[3], "--metric", "V2(nDCG@10)", "-o", model]),
-        (rank, [model, part[4], "-o", scores]),
-        (evaluate, [part[4], scores, "-m", "nDCG(gain=exp)@10 V2(nDCG@10) AP"]),
-    ):
-        _call(context, each, arguments, " ".join(f'"{word}"' if "(" in word else word for word in arguments))

@@ -3,7 +3,6 @@
 from calipers.lazy_names import lazy_names
 
 _HOMES = {
-    "features": ("FeatureFile", "read_features"),
     "reader": ("processors",),
     "runs": ("ArrayRun", "RememberedRun"),
     "subtopics": ("SubtopicPool",),

@@ -1,6 +1,6 @@
 """Score ranked lists, describe them, and refuse scores that an option forbids.
 
-`score_lists` is the only function that turns lists into scores. `evaluate`, Spark workers, rankers and judges call it.
+`score_lists` is the only function that turns lists into scores. `evaluate`, Spark workers and judges call it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Buffer
 
-from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved
+from calipers.native.columns import Columns, Labels, Precision, Retrieved
 from calipers.native.ids import Ids
 
 COMPILED: bool
@@ -27,9 +27,6 @@ class ColumnScanner(Lines):
 
 class LetorScanner(Lines):
     def finish(self) -> Labels: ...
-
-class FeatureScanner(Lines):
-    def finish(self) -> Features: ...
 
 class NumberScanner(Lines):
     def finish(self) -> NDArray[np.float64]: ...

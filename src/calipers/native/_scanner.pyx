@@ -56,7 +56,6 @@ cdef extern from "_bits.hpp" namespace "calipers" nogil:
 
 cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cbool is_blank(uint8_t c) noexcept
-    cbool is_digit(uint8_t c) noexcept
     cbool at_end(const uint8_t* p) noexcept
     const uint8_t* after_end(const uint8_t* p) noexcept
     const uint8_t* skip_blanks(const uint8_t* p) noexcept
@@ -161,7 +160,6 @@ cdef extern from *:
 
 ctypedef const uint8_t* Text
 
-cdef int64_t LARGEST_INDEX = 2147483646  # of a feature
 
 cdef size_t LONGEST = MOST_LINE  # bytes that a line may have
 cdef size_t SLICE = 1 << 20  # bytes walked at a time; a line that fits cannot be too long
@@ -601,98 +599,6 @@ cdef class LetorScanner(Lines):
             documents=ids_of(self.documents, self.document_offsets) if named else None,
             line=int64s(self.line_of),
         )
-
-
-cdef class FeatureScanner(Lines):
-    """The features of all lines of a LETOR (SVMlight) file.
-
-    While every row has the features 1 to n and no other, no index is kept: a full file takes eight bytes per entry.
-    """
-
-    cdef vector[int64_t] start
-    cdef vector[int32_t] index
-    cdef vector[int32_t] row_index
-    cdef vector[double] value
-    cdef bint irregular
-    cdef int64_t width
-
-    def __cinit__(self):
-        self.grammar = "feature_line"
-        self.start.assign(1, 0)
-
-    cdef int scan(self, Text p, Text end) except -1 nogil:
-        cdef Text feed
-        while p < end:
-            self.bad = p
-            feed = line_feed(p, end)
-            if not self.take_line(p, feed, end):
-                return MALFORMED
-            self.number += 1
-            p = feed + 1
-        return FINE
-
-    cdef bint take_line(self, Text p, Text feed, Text end) except -1 nogil:
-        """Take the features of the line from p to its line feed, in a region; false if it is malformed."""
-        cdef Text stop = <Text> memchr(p, c"#", feed - p)
-        cdef int64_t index, last = 0, count = 0
-        cdef double value
-        if stop == NULL:
-            stop = feed
-            if stop > p and (stop - 1)[0] == c"\r":
-                stop -= 1
-        p = skip_blanks(p)
-        if p >= stop:
-            return True
-        p = self.after_field(self.after_field(p, stop), stop)  # the label and the query
-        self.row_index.clear()
-        while p < stop:
-            index = 0
-            if not is_digit(p[0]):
-                return False
-            while is_digit(p[0]) and index <= LARGEST_INDEX:
-                index = 10 * index + (p[0] - c"0")
-                p += 1
-            if p[0] != c":" or index <= last or index > LARGEST_INDEX:
-                return False
-            p = read_number(p + 1, end, &value)
-            if p == NULL or not (p == stop or is_blank(p[0])):
-                return False
-            last = index
-            self.row_index.push_back(<int32_t> (index - 1))
-            self.value.push_back(value)
-            count += 1
-            p = skip_blanks(p)
-        self.keep(count, last)
-        return True
-
-    cdef Text after_field(self, Text p, Text stop) noexcept nogil:
-        while p < stop and not is_blank(p[0]):
-            p += 1
-        return skip_blanks(p) if p < stop else p
-
-    cdef int keep(self, int64_t count, int64_t last) except -1 nogil:
-        cdef int64_t row, i
-        if self.content == 0:
-            self.width = count if count == last else last
-        if not self.irregular and not (count == last == self.width):
-            self.irregular = True  # from here on every entry has its index, so those before need theirs
-            for row in range(self.content):
-                for i in range(self.start[row + 1] - self.start[row]):
-                    self.index.push_back(<int32_t> i)
-        if last > self.width:
-            self.width = last
-        if self.irregular:
-            self.index.insert(self.index.end(), self.row_index.begin(), self.row_index.end())
-        self.content += 1
-        self.start.push_back(<int64_t> self.value.size())
-        return 0
-
-    def finish(self):
-        from calipers.native.columns import Features
-
-        self.close()
-        index = int32s(self.index) if self.irregular else None
-        return Features(int64s(self.start), index, doubles(self.value), self.width)
 
 
 cdef class NumberScanner(Lines):

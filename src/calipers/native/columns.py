@@ -108,13 +108,3 @@ class Labels:
     label: NDArray[np.float64]
     documents: Ids | None  # from the comments `#docid = X`, if every line has one
     line: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Features:
-    """The features of all lines of a LETOR (SVMlight) file, as a CSR matrix."""
-
-    start: NDArray[np.int64]  # row i has the entries start[i]:start[i + 1]
-    index: NDArray[np.int32] | None  # the column of each entry, from 0; None if every row has all columns, in order
-    value: NDArray[np.float64]
-    width: int  # number of columns: the largest index in the file

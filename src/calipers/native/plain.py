@@ -18,18 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved, TieSpans
+from calipers.native.columns import Columns, Labels, Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scan_error import BINARY, MOST_LINE, ScanError, duplicate, shown, too_long
 
 COMPILED = False
-LARGEST_INDEX = 2**31 - 2  # largest index of a feature
 
 _BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"[^ \t]+")
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-_INDEX = re.compile(rb"[0-9]+")
 _DOCID = re.compile(rb"[ \t]*docid[ \t]*=[ \t]*([^ \t]+)")
 
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
@@ -86,33 +84,6 @@ def letor_line(line: bytes) -> tuple[bytes, bytes | None, float, None] | None:
         raise ScanError(f"expected qid:ID after the label, found {found}")
     docid = _DOCID.match(comment)
     return fields[1][4:], docid[1] if docid else None, label, None
-
-
-def feature_line(line: bytes) -> list[tuple[int, float]] | None:
-    """Return the features of a line as (index from 1, value), or None for a line with a comment only."""
-    content, _, _ = line.partition(b"#")
-    fields = _FIELD.findall(content)
-    if not fields:
-        return None
-    found: list[tuple[int, float]] = []
-    last = 0
-    for field in fields[2:]:
-        written, colon, value = field.partition(b":")
-        if not colon or not _INDEX.fullmatch(written):
-            raise ScanError(f"expected a feature as INDEX:VALUE, found {shown(field)}")
-        digits = written.lstrip(b"0")
-        index = int(digits or b"0") if len(digits) < 20 else LARGEST_INDEX + 1
-        if index == 0:
-            raise ScanError(f"feature {shown(field)}: features are counted from 1")
-        if index > LARGEST_INDEX:
-            raise ScanError(f"feature {shown(field)}: the largest index is {LARGEST_INDEX}")
-        if index == last:
-            raise ScanError(f"feature {index} is there twice")
-        if index < last:
-            raise ScanError(f"feature {index} comes after feature {last}: features must be in ascending order")
-        found.append((index, number(value, f"feature {index}")))
-        last = index
-    return found
 
 
 def number_line(line: bytes) -> tuple[float]:
@@ -257,38 +228,6 @@ class LetorScanner(RowScanner):
     def finish(self) -> Labels:
         queries, query, documents, label, _, line = self._columns()
         return Labels(queries, query, label, Ids.of(documents) if documents and None not in documents else None, line)
-
-
-class FeatureScanner(LineScanner):
-    """The features of all lines of a LETOR file. `LetorScanner` reads the label and the query.
-
-    Features are counted from 1 and ascend; one that a line leaves out is 0.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._start = [0]
-        self._index: list[int] = []
-        self._value: list[float] = []
-
-    def _row(self, line: bytes) -> bool:
-        row = feature_line(line)
-        if row is None:
-            return False
-        self._index.extend(index - 1 for index, _ in row)
-        self._value.extend(value for _, value in row)
-        self._start.append(len(self._value))
-        return True
-
-    def finish(self) -> Features:
-        self._close()
-        start = np.array(self._start, np.int64)
-        index = np.array(self._index, np.int32)
-        counts = np.diff(start)
-        width = int(index.max(initial=-1)) + 1
-        full = np.resize(np.arange(width, dtype=np.int32), len(index))  # the columns of a file without gaps
-        regular = bool((counts == width).all()) and bool((index == full).all())
-        return Features(start, None if regular else index, np.array(self._value, np.float64), width)
 
 
 class NumberScanner(RowScanner):

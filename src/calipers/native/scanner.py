@@ -28,7 +28,6 @@ except ImportError:
 
 COMPILED = scanner.COMPILED
 ColumnScanner = scanner.ColumnScanner
-FeatureScanner = scanner.FeatureScanner
 JudgedIndex = scanner.JudgedIndex
 LetorScanner = scanner.LetorScanner
 NumberScanner = scanner.NumberScanner

@@ -33,10 +33,10 @@ _FEATURE = re.compile(rb"\d+:[^:]+")
 
 def read_letor(path: Path, *, max_unpacked: int | None = None) -> Labels:
     """Labels and queries of all lines, and the documents where comments name them."""
-    return scan(path, LetorScanner, source=letor_blocks(path, max_unpacked=max_unpacked))
+    return scan(path, LetorScanner, source=_blocks(path, max_unpacked=max_unpacked))
 
 
-def letor_blocks(path: Path, *, max_unpacked: int | None = None) -> Iterator[Block]:
+def _blocks(path: Path, *, max_unpacked: int | None = None) -> Iterator[Block]:
     """Return the bytes of a LETOR file. If lines have no qid, it is added from the file with the sizes of queries."""
     source = blocks(path, max_unpacked=max_unpacked)
     if not _lacks_qid(start_of(path, max_unpacked=max_unpacked)):

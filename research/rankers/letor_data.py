@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from os import fspath
+from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calipers.collection.features import FeatureFile, read_features
-from calipers.collection.files import Path
-from calipers.collection.judgments import Judgments
-from calipers.errors import CalipersError
+from calipers import CalipersError, Judgments
+from calipers.collection.formats.letor import read_letor
 from calipers.lists import Floats, Ints
-from calipers.native.ids import decode
 from calipers.plurals import counted
-from calipers.rankers.training_examples import Matrix, is_sparse
+from research.rankers.training_examples import OTHER, Matrix, is_sparse
+
+OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+MOST_CELLS = 1 << 27  # of a dense matrix that is mostly empty: a gigabyte
+SHARE = 1 / 50  # of its cells that a file must name for a larger one
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,7 @@ class LetorData:
 
     def judgments(self) -> Judgments:
         """Return the labels as judgments, for evaluate."""
-        return Judgments._grouped(self.name, self.queries, self.query, self.y, None)
+        return Judgments.from_arrays(self.y, qid=np.array(self.queries)[self.query], name=self.name)
 
     def of_queries(self, places: Any) -> LetorData:
         """Return only these queries, given by their places. Documents keep their order."""
@@ -60,21 +65,72 @@ class LetorData:
         names = tuple(name for name, kept in zip(self.queries, wanted.tolist(), strict=True) if kept)
         return LetorData(self.X[rows], self.y[rows], fresh[self.query[rows]], names, self.name)
 
+    def widened(self, width: int, sparse: bool) -> LetorData:
+        """Return data of a file with the features that a model expects, as a sparse or a dense matrix.
+
+        A file of full lines with another number of features has other features. One with gaps may well lack the last
+        ones: they are 0 everywhere.
+        """
+        if self.width > width:
+            raise CalipersError(f"feature {self.width}, where the training data has {width}: {OTHER}", file=self.name)
+        full = self.X.nnz == len(self) * self.width
+        if full and self.width < width:
+            features = counted(self.width, "feature")
+            raise CalipersError(
+                f"every line has {features}, where the training data has {width}: {OTHER}", file=self.name
+            )
+        matrix = self.X.copy()
+        matrix.resize((len(self), width))
+        if not sparse:
+            if len(self) * width > max(MOST_CELLS, self.X.nnz / SHARE):
+                raise CalipersError(
+                    f"{len(self):,} documents with features up to {width:,} make a matrix that is too large and nearly "
+                    "empty: read it as a sparse one",
+                    file=self.name,
+                )
+            matrix = matrix.toarray()
+        return replace(self, X=matrix)
+
+
+def read_letor_file(path: str | PathLike[str]) -> LetorData:
+    """Read a LETOR (SVMlight) file, which may be compressed, as a sparse matrix.
+
+    Labels and queries are read as `evaluate` reads them, features by scikit-learn. Queries are named by qid, or their
+    sizes are in a second file (.query, .group).
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "part.txt"
+    >>> _ = file.write_text("2 qid:7 1:0.5 3:1.5 #docid = a\\n0 qid:7 2:1 #docid = b\\n")
+    >>> read_letor_file(file).X.toarray()
+    array([[0.5, 0. , 1.5],
+           [0. , 1. , 0. ]])
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    name = fspath(path)
+    labels = read_letor(name)
+    try:
+        with OPENED.get(Path(name).suffix, open)(name, "rb") as file:
+            X, _ = load_svmlight_file(file, zero_based=False)
+    except (ValueError, OverflowError) as error:
+        raise CalipersError(f"the features cannot be read: {error}", file=name) from None
+    return LetorData(X, labels.label, labels.query.astype(np.int64), tuple(labels.queries.texts()), name)
+
 
 def read_letor_data(
-    source: Path | Sequence[Path], *, max_unpacked: int | None = None, width: int | None = None, sparse: bool = False
+    source: str | PathLike[str] | Sequence[str | PathLike[str]], *, width: int | None = None, sparse: bool = False
 ) -> LetorData:
     """Read LETOR (SVMlight) files as one data set. Queries of different files are different queries.
 
     width: number of features that a model expects; by default the largest feature that occurs. A file with features
     beyond it is refused.
     """
-    each = [source] if isinstance(source, str) or not isinstance(source, Sequence) else list(source)
-    files = [read_features(path, max_unpacked=max_unpacked) for path in each]
+    each = [source] if isinstance(source, str | PathLike) else list(source)
+    files = [read_letor_file(path) for path in each]
     columns = max(file.width for file in files) if width is None else width
-    if not columns:
+    if not any(file.X.nnz for file in files):
         raise CalipersError("no line has a feature", file=files[0].name)
-    return joined([data_of(file, columns, sparse) for file in files], ", ".join(fspath(path) for path in each))
+    return joined([file.widened(columns, sparse) for file in files], ", ".join(fspath(path) for path in each))
 
 
 def joined(parts: Sequence[LetorData], name: str) -> LetorData:
@@ -113,14 +169,3 @@ def sampled_queries(data: LetorData, count: int, seed: int = 42) -> LetorData:
     if not 1 <= count <= len(data.queries):
         raise CalipersError(f"{counted(count, 'query')} cannot be drawn from {len(data.queries)}", file=data.name)
     return data.of_queries(np.random.default_rng(seed).permutation(len(data.queries))[:count])
-
-
-def data_of(file: FeatureFile, width: int, sparse: bool) -> LetorData:
-    labels = file.labels
-    return LetorData(
-        file.sparse(width) if sparse else file.dense(width),
-        labels.label,
-        labels.query.astype(np.int64),
-        tuple(decode(query) for query in labels.queries),
-        file.name,
-    )

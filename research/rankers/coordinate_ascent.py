@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from calipers.lists import Floats, Ints
-from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.objective import Objective
-from calipers.rankers.training_examples import Examples, weighted_sums
+from research.rankers.base import Arrays, LinearRanker, Progress, check_positive
+from research.rankers.objective import Objective
+from research.rankers.training_examples import Examples, weighted_sums
 
 # Steps, as shares of the sum of all absolute weights.
 STEPS = 0.01 * 2.0 ** np.arange(12)
@@ -31,7 +31,7 @@ class CoordinateAscent(LinearRanker):
     restarts: from equal weights first, then from random ones. iterations: passes over the features after each, at most.
     tolerance: a pass that brings less ends a restart.
 
-    >>> from calipers.rankers import synthetic_letor
+    >>> from research.rankers import synthetic_letor
     >>> data = synthetic_letor(queries=40, seed=1)
     >>> CoordinateAscent(restarts=1, iterations=2).fit(data.X, data.y, qid=data.qid).weights.shape == (data.X.shape[1],)
     True
@@ -47,7 +47,7 @@ class CoordinateAscent(LinearRanker):
     def steps(self) -> int:
         return self.restarts * self.iterations
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         check_positive(self, "restarts", "iterations")
         objective = train.objective(self.goal)
         objective.require_moving()

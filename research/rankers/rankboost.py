@@ -23,10 +23,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
-from calipers.rankers.training_examples import ROWS_AT_ONCE, Examples, weighted_sums
+from research.rankers.base import Arrays, Best, Progress, Ranker, check_positive
+from research.rankers.training_examples import ROWS_AT_ONCE, Examples, weighted_sums
 
 CELLS_AT_ONCE = 1 << 26
 
@@ -37,7 +37,7 @@ class RankBoost(Ranker):
 
     thresholds: candidates for each feature, at equal shares of its values. patience: as for AdaRank.
 
-    >>> from calipers.rankers import synthetic_letor
+    >>> from research.rankers import synthetic_letor
     >>> data = synthetic_letor(queries=40, seed=1)
     >>> RankBoost(rounds=20).fit(data.X, data.y, qid=data.qid).model_["feature"].shape
     (20,)
@@ -53,7 +53,7 @@ class RankBoost(Ranker):
     def steps(self) -> int:
         return self.rounds
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         check_positive(self, "rounds", "thresholds")
         pairs = WeightedPairs(train)
         candidates = Candidates(train.dense, self.thresholds)
@@ -86,7 +86,7 @@ class RankBoost(Ranker):
             "alpha": np.array([each[2] for each in found], np.float64),
         }
 
-    def _scores(self, model: Arrays, X: Any) -> Floats:
+    def scores_of(self, model: Arrays, X: Any) -> Floats:
         score = np.empty(len(X))
         rows = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(len(model["feature"]), 1)))
         for start in range(0, len(X), rows):
@@ -95,7 +95,7 @@ class RankBoost(Ranker):
         return score
 
     @classmethod
-    def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
+    def shapes_of(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         feature = model["feature"]
         if ((feature < 0) | (feature >= features)).any():
             raise ValueError(f"a feature beyond the {features} of the model")

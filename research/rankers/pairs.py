@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers import CalipersError
 from calipers.lists import Ints
-from calipers.rankers.training_examples import Examples
+from research.rankers.training_examples import Examples
 
 
 def ordered_pairs(train: Examples, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:

@@ -1,9 +1,9 @@
-"""Rankers of Calipers as estimators of scikit-learn, for pipelines, cross-validation and searches.
+"""Rankers as estimators of scikit-learn, for pipelines, cross-validation and searches.
 
-    estimator = RankingEstimator(calipers.rankers.Logistic(), measure="nDCG@10")
+    estimator = RankingEstimator(research.rankers.Logistic(), measure="nDCG@10")
     estimator.fit(X, y, groups=query_of_each_row)
 
-This module needs scikit-learn; `calipers.tools.scikit_learn` has scorers for any estimator.
+`calipers.tools.scikit_learn` has scorers for any estimator.
 """
 
 from __future__ import annotations
@@ -11,26 +11,24 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from calipers.collection.judgments import Judgments
-from calipers.extras import load
+from calipers import Judgments, evaluate
 from calipers.lists import Floats
-from calipers.rankers.base import Ranker
-from calipers.tools.group_scores import GroupScore
-
-_base: Any = load("sklearn.base", package="scikit-learn", what="estimators of scikit-learn")
-_validation: Any = load("sklearn.utils.validation", package="scikit-learn", what="estimators of scikit-learn")
+from research.rankers.base import Ranker
+from research.rankers.logistic import Logistic
 
 
-class RankingEstimator(_base.RegressorMixin, _base.BaseEstimator):  # type: ignore[misc]  # untyped there
+class RankingEstimator(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # untyped there
     """A ranker as a regressor. Its predictions are scores: documents with higher scores rank higher.
 
-    ranker: a ranker of calipers.rankers; by default logistic regression on relevance.
+    ranker: a ranker of research.rankers; by default logistic regression on relevance.
     measure: the measure whose mean over the queries `score` returns.
 
     The rows of one query have the same group. Without groups, all rows belong to one query.
 
-    >>> from calipers.rankers import Logistic
+    >>> from research.rankers import Logistic
     >>> estimator = RankingEstimator(Logistic(), measure="RR")
     >>> fitted = estimator.fit([[0.0], [1.0], [0.2], [2.0]], [0, 1, 0, 1], groups=[1, 1, 2, 2])
     >>> fitted.score([[3.0], [1.0]], [1, 0], groups=[1, 1])
@@ -43,7 +41,7 @@ class RankingEstimator(_base.RegressorMixin, _base.BaseEstimator):  # type: igno
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Train the ranker. y: the label of each row. groups: the query of each row."""
-        X, y = _validation.validate_data(self, X, y, y_numeric=True, accept_sparse="csr")
+        X, y = validate_data(self, X, y, y_numeric=True, accept_sparse="csr")
         if len(y) == 1:
             raise ValueError("1 sample: at least 2 rows are needed to learn a ranking")
         self.ranker_ = self._ranker().with_()
@@ -52,22 +50,18 @@ class RankingEstimator(_base.RegressorMixin, _base.BaseEstimator):  # type: igno
 
     def predict(self, X: Any, groups: Any = None) -> Floats:
         """Return the score of each row. groups: needed only if the ranker scales features to 0 .. 1 in each query."""
-        _validation.check_is_fitted(self)
-        X = _validation.validate_data(self, X, reset=False, accept_sparse="csr")
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr")
         return self.ranker_.predict(X, qid=groups if groups is None else np.asarray(groups))
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
         """Return the mean of the measure over the queries."""
         scores = self.predict(X, groups if self._ranker().normalize == "query" else None)
         known = Judgments.from_arrays(np.asarray(y, np.float64), qid=_groups(groups, len(scores)))
-        return GroupScore(self.measure, {}).of(known, scores)
+        return float(evaluate(known, scores, self.measure, warn=False).mean().rows[0][1] or 0.0)
 
     def _ranker(self) -> Ranker:
-        if self.ranker is not None:
-            return self.ranker
-        from calipers.rankers import Logistic
-
-        return Logistic()
+        return Logistic() if self.ranker is None else self.ranker
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,22 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache
 from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
-from calipers.collection.features import OTHER
+from calipers import CalipersError, Measure
 from calipers.conventions import Convention
-from calipers.errors import CalipersError
-from calipers.extras import load, missing
 from calipers.lists import Floats
-from calipers.measures.registry import Measure
 from calipers.plurals import counted
-from calipers.rankers.objective import Goal, Objective
-from calipers.rankers.training_examples import Examples, as_matrix, by_query, is_sparse, places, weighted_sums
+from research.rankers.objective import Goal, Objective
+from research.rankers.training_examples import OTHER, Examples, as_matrix, by_query, is_sparse, places, weighted_sums
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[int], None]
@@ -62,16 +59,16 @@ class Ranker(ABC):
     # -- what a ranker says of itself --------------------------------------------------------------
 
     @abstractmethod
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         """Learn; what `progress` is called with adds up to `steps`, unless training stops early."""
 
     @abstractmethod
-    def _scores(self, model: Arrays, X: Any) -> Floats:
+    def scores_of(self, model: Arrays, X: Any) -> Floats:
         """Return the score of each document."""
 
     @classmethod
     @abstractmethod
-    def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
+    def shapes_of(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the arrays of a model with this number of features."""
 
     @property
@@ -109,14 +106,14 @@ class Ranker(ABC):
                     file=valid.name,
                 )
         self.notes_ = self._remarks(train)
-        combinations = self._combinations()
+        combinations = self.combinations()
         if len(combinations) > 1 and valid is None:
             raise CalipersError(f"{self.name}: tuning {', '.join(self.tune or ())} needs validation data")
         report = progress or (lambda done: None)
         best: tuple[float, dict[str, Any], Arrays] | None = None
         for combination in combinations:
             candidate = self.with_(tune=None, **combination)
-            model = candidate._train(train, valid, report)
+            model = candidate.learn(train, valid, report)
             self.notes_ += [note for note in candidate.notes_ if note not in self.notes_]
             score = np.nan if valid is None else self._score(candidate, model, valid)
             if best is None or score > best[0]:
@@ -129,7 +126,7 @@ class Ranker(ABC):
     def predict(self, X: Any, *, qid: Any = None) -> Floats:
         """Return the score of each document; larger is better. qid is needed if normalize is `query`."""
         if not self.model_:
-            raise not_fitted(f"{self.name} has not been fitted: call fit first, or load a model")
+            raise NotFitted(f"{self.name} has not been fitted: call fit first, or load a model")
         matrix = as_matrix(X, "test data")
         if matrix.shape[1] != self.features_:
             raise CalipersError(
@@ -142,7 +139,7 @@ class Ranker(ABC):
             matrix = by_query(matrix, places(qid, matrix.shape[0], "test data"))
         if is_sparse(matrix) and not self.takes_sparse:
             matrix = matrix.toarray()
-        return self.with_(**self.chosen_)._scores(self.model_, matrix)
+        return self.with_(**self.chosen_).scores_of(self.model_, matrix)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return all parameters by name."""
@@ -163,14 +160,14 @@ class Ranker(ABC):
 
     def save(self, path: str) -> None:
         """Write the fitted ranker: text and plain arrays with a checksum, nothing that could run."""
-        from calipers.rankers.model_files import save
+        from research.rankers.model_files import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str) -> Self:
         """Read a ranker of this kind that was saved."""
-        from calipers.rankers.model_files import load
+        from research.rankers.model_files import load
 
         found = load(path)
         if not isinstance(found, cls):
@@ -196,14 +193,14 @@ class Ranker(ABC):
             raise CalipersError("eval_set must be (X, y, qid): features, labels and the query of each document")
         return self._examples(one[0], one[1], one[2], None, "validation data")
 
-    def _combinations(self) -> list[dict[str, Any]]:
+    def combinations(self) -> list[dict[str, Any]]:
         tune = self.tune or {}
         if unknown := [key for key in tune if key not in self.get_params() or key == "tune"]:
             raise CalipersError(f"{self.name} has no parameter '{unknown[0]}' to tune")
         return [dict(zip(tune, values, strict=True)) for values in product(*tune.values())]
 
     def _score(self, ranker: Ranker, model: Arrays, valid: Examples) -> float:
-        return float(valid.objective(self.goal).mean(ranker._scores(model, valid.X))[0])
+        return float(valid.objective(self.goal).mean(ranker.scores_of(model, valid.X))[0])
 
     @property
     def goal(self) -> Goal:
@@ -228,35 +225,19 @@ class LinearRanker(Ranker):
     def weights(self) -> Floats:
         """The weight of each feature."""
         if not self.model_:
-            raise not_fitted(f"{self.name} has not been fitted: call fit first, or load a model")
+            raise NotFitted(f"{self.name} has not been fitted: call fit first, or load a model")
         return self.model_["weights"]
 
-    def _scores(self, model: Arrays, X: Any) -> Floats:
+    def scores_of(self, model: Arrays, X: Any) -> Floats:
         return weighted_sums(X, model["weights"])
 
     @classmethod
-    def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
+    def shapes_of(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         return {"weights": (features,)}
 
 
-class NotFitted(CalipersError):
-    """A ranker is to predict before it has been fitted; `not_fitted` makes it scikit-learn's NotFittedError too."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return not_fitted, (self.message,)
-
-
-def not_fitted(message: str) -> NotFitted:
-    """Return the error. If scikit-learn is installed, it is also scikit-learn's NotFittedError."""
-    return _not_fitted_kind()(message)
-
-
-@cache
-def _not_fitted_kind() -> type[NotFitted]:
-    if missing("sklearn"):
-        return NotFitted
-    theirs = load("sklearn.exceptions", extra="rankers", what="rankers").NotFittedError
-    return type("NotFittedError", (NotFitted, theirs), {"__module__": __name__})
+class NotFitted(CalipersError, NotFittedError):  # type: ignore[misc]  # untyped there
+    """A ranker is to predict or to be saved before it has been fitted."""
 
 
 class Best:

@@ -13,10 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from calipers.errors import CalipersError
-from calipers.extras import load
-from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.training_examples import Examples
+from calipers import CalipersError
+from research.rankers.base import Arrays, LinearRanker, Progress, check_positive
+from research.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)
@@ -35,16 +34,17 @@ class Logistic(LinearRanker):
     rel: float = 1.0
     most_steps: int = 1000
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+        from sklearn.linear_model import LogisticRegression
+
         check_positive(self, "C", "most_steps")
-        models = load("sklearn.linear_model", extra="rankers", what="RankSVM and logistic regression")
         relevant = train.y >= self.rel
         if relevant.all() or not relevant.any():
             which = "all" if relevant.all() else "none"
             raise CalipersError(f"{which} of the documents are relevant (label {self.rel:g} or more)", file=train.name)
         spread = train.dense.std(axis=0)
         spread = np.where(spread > 0, spread, 1.0)
-        model = models.LogisticRegression(C=self.C, max_iter=self.most_steps)
+        model = LogisticRegression(C=self.C, max_iter=self.most_steps)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.fit((train.dense - train.dense.mean(axis=0)) / spread, relevant)

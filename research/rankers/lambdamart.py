@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calipers.rankers.base import Arrays, Best, Progress, check_positive
-from calipers.rankers.boosted import BoostedRanker, as_text, check_labels, lightgbm
-from calipers.rankers.training_examples import Examples
+from research.rankers.base import Arrays, Best, Progress, check_positive
+from research.rankers.boosted import BoostedRanker, as_text, check_labels
+from research.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)
@@ -42,10 +42,11 @@ class LambdaMART(BoostedRanker):
     def steps(self) -> int:
         return self.rounds
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+        import lightgbm
+
         check_positive(self, "rounds", "rate", "smallest")
         check_labels(self, train)
-        library = lightgbm()
         objective = train.objective(self.goal)
         objective.require_moving()
         taught = train.queries(objective.moving)
@@ -55,8 +56,8 @@ class LambdaMART(BoostedRanker):
             "learning_rate": self.rate,
             "min_data_in_leaf": self.smallest,
         }
-        data = library.Dataset(taught.X, taught.y, group=taught.size, params=settings)
-        booster = library.Booster(settings, data)
+        data = lightgbm.Dataset(taught.X, taught.y, group=taught.size, params=settings)
+        booster = lightgbm.Booster(settings, data)
         on_valid = self._objective(valid)
         best = Best(self.patience)
         score = None if valid is None else np.zeros(len(valid.y))

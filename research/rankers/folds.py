@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from calipers.errors import CalipersError
+from calipers import CalipersError
 
 _LINE = re.compile(r"^\s*Fold\s*(\d+)\b(.*)$", re.IGNORECASE)
 _PART = re.compile(r"\bS\d+\b", re.IGNORECASE)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers.errors import CalipersError, UnknownName
-from calipers.rankers.base import Ranker
+from calipers import CalipersError, UnknownName
+from research.rankers.base import Ranker
 
 # Busa-Fekete et al. (2012), section 4, where it says; elsewhere the settings of the methods' own papers or of RankLib.
 LAYERS = tuple((units,) * layers for layers in (1, 2, 3) for units in (10, 50, 100, 500))
@@ -45,7 +45,7 @@ def ranker(name: str, preset: str = "quick", **parameters: Any) -> Ranker:
     ...
     calipers.errors.UnknownName: unknown ranker 'lambdamrt'; did you mean lambdamart?
     """
-    from calipers.rankers import RANKERS
+    from research.rankers import RANKERS
 
     if name not in RANKERS:
         raise UnknownName.among("ranker", name, RANKERS)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
+from calipers import CalipersError
 from calipers.atomic_files import replacing, write_whole
-from calipers.errors import CalipersError
-from calipers.rankers.letor_data import LetorData
-from calipers.rankers.training_examples import by_query
+from research.rankers.letor_data import LetorData
+from research.rankers.training_examples import by_query
 
 DIGITS = 6
 

@@ -17,8 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from calipers.lists import Floats
-from calipers.rankers.base import Arrays, Best, LinearRanker, Progress, check_positive
-from calipers.rankers.training_examples import Examples, weighted_sums
+from research.rankers.base import Arrays, Best, LinearRanker, Progress, check_positive
+from research.rankers.training_examples import Examples, weighted_sums
 
 FEATURES_AT_ONCE = 16
 UNEVEN = 1e4  # deviations of two features that differ by more than this factor
@@ -32,7 +32,7 @@ class AdaRank(LinearRanker):
     rounds: the largest number of rounds. patience: with validation data, stop after this number of rounds without a
     better score on it; the best round is kept.
 
-    >>> from calipers.rankers import synthetic_letor
+    >>> from research.rankers import synthetic_letor
     >>> data = synthetic_letor(queries=40, seed=1)
     >>> AdaRank(rounds=20, metric="AP").fit(data.X, data.y, qid=data.qid).predict(data.X).shape == data.y.shape
     True
@@ -47,7 +47,7 @@ class AdaRank(LinearRanker):
     def steps(self) -> int:
         return self.rounds
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         check_positive(self, "rounds")
         objective = train.objective(self.goal)
         objective.require_moving()

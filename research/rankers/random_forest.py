@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from calipers.rankers.base import Arrays, Best, Progress, check_positive
-from calipers.rankers.boosted import BoostedRanker, as_text, lightgbm
-from calipers.rankers.training_examples import Examples
+from research.rankers.base import Arrays, Best, Progress, check_positive
+from research.rankers.boosted import BoostedRanker, as_text
+from research.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)
@@ -38,9 +38,10 @@ class RandomForest(BoostedRanker):
     def steps(self) -> int:
         return self.rounds
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+        import lightgbm
+
         check_positive(self, "rounds", "share", "features", "smallest")
-        library = lightgbm()
         settings = self._settings() | {
             "boosting": "rf",
             "objective": "regression",
@@ -50,10 +51,10 @@ class RandomForest(BoostedRanker):
             "feature_fraction": self.features,
             "min_data_in_leaf": self.smallest,
         }
-        booster = library.Booster(settings, library.Dataset(train.X, train.y, params=settings))
+        booster = lightgbm.Booster(settings, lightgbm.Dataset(train.X, train.y, params=settings))
         on_valid = self._objective(valid)
         best = Best(None)
-        total = None if valid is None else np.zeros(len(valid.y))
+        total = np.zeros(0 if valid is None else len(valid.y))
         for step in range(self.rounds):
             booster.update()
             progress(1)

@@ -21,10 +21,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calipers.extras import load
 from calipers.lists import Floats, Ints
-from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
-from calipers.rankers.training_examples import Examples, row_products
+from research.rankers.base import Arrays, Best, Progress, Ranker, check_positive
+from research.rankers.training_examples import Examples, row_products
 
 CELLS_AT_ONCE = 1 << 22  # pairs of documents in a batch, at most
 
@@ -52,9 +51,10 @@ class NeuralRanker(Ranker):
     def _loss(self, torch: Any, score: Any, label: Any, there: Any) -> Any:
         """Return the loss of some queries from [query, document] tensors. `there` is false for padding."""
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+        import torch
+
         check_positive(self, "epochs", "batch", "rate")
-        torch = load("torch", extra="neural", what="RankNet and ListNet")
         random = np.random.default_rng(self.seed)
         mean, spread = train.dense.mean(axis=0), train.dense.std(axis=0)
         spread = np.where(spread > 0, spread, 1.0)
@@ -75,7 +75,9 @@ class NeuralRanker(Ranker):
                     optimiser.step()
                 progress(1)
                 model = _as_arrays(tensors, mean, spread)
-                score = np.inf if valid is None or on_valid is None else on_valid.mean(self._scores(model, valid.X))[0]
+                score = np.inf
+                if valid is not None and on_valid is not None:
+                    score = on_valid.mean(self.scores_of(model, valid.X))[0]
                 if valid is None or best.better(epoch, float(score)):
                     kept = model
                 elif best.enough(epoch):
@@ -107,7 +109,7 @@ class NeuralRanker(Ranker):
             yield np.where(there, train.start[taken][:, None] + place, train.start[taken][:, None]), there
             start += len(taken)
 
-    def _scores(self, model: Arrays, X: Any) -> Floats:
+    def scores_of(self, model: Arrays, X: Any) -> Floats:
         value: Floats = (X - model["mean"]) / model["spread"]
         last = len(self.hidden)
         for layer in range(last + 1):
@@ -117,7 +119,7 @@ class NeuralRanker(Ranker):
         return value.ravel()
 
     @classmethod
-    def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
+    def shapes_of(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         shapes: dict[str, tuple[int, ...]] = {"mean": (features,), "spread": (features,)}
         before = features
         for layer in range((len(model) - 2) // 2):

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.errors import CalipersError
+from calipers import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
-from calipers.rankers.objective import Goal, Objective
+from research.rankers.objective import Goal, Objective
 
 Matrix = Any  # a dense array or a scipy.sparse CSR matrix
 Codes = NDArray[np.uint64]
+
+OTHER = "other features than in training"
 
 ROWS_AT_ONCE = 1 << 14
 

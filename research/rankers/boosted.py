@@ -8,12 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calipers.errors import CalipersError
-from calipers.extras import load
+from calipers import CalipersError
 from calipers.lists import Floats
-from calipers.rankers.base import Arrays, Ranker
-from calipers.rankers.lightgbm_text import checked
-from calipers.rankers.training_examples import Examples
+from research.rankers.base import Arrays, Ranker
+from research.rankers.lightgbm_text import checked
+from research.rankers.training_examples import Examples
 
 LARGEST_LABEL = 30  # LightGBM's gains end there
 
@@ -38,29 +37,26 @@ class BoostedRanker(Ranker):
             "feature_pre_filter": False,
         }
 
-    def _scores(self, model: Arrays, X: Any) -> Floats:
+    def scores_of(self, model: Arrays, X: Any) -> Floats:
         booster = booster_of(model["text"].tobytes())
         return np.asarray(booster.predict(X, num_threads=self.jobs), dtype=np.float64)
 
     @classmethod
-    def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
+    def shapes_of(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         found = int(booster_of(model["text"].tobytes()).num_feature())
         if found != features:
             raise ValueError(f"trees over {found} features, not {features}")
         return {"text": (len(model["text"]),)}
 
 
-def lightgbm() -> Any:
-    return load("lightgbm", extra="rankers", what="LambdaMART and the random forest")
-
-
 @lru_cache(maxsize=4)
 def booster_of(text: bytes) -> Any:
     """Return a booster from text that LightGBM wrote. The text is checked first."""
-    library = lightgbm()
+    import lightgbm
+
     try:
-        return library.Booster(model_str=checked(text.decode("utf-8"))[0])
-    except (library.basic.LightGBMError, UnicodeDecodeError) as error:
+        return lightgbm.Booster(model_str=checked(text.decode("utf-8"))[0])
+    except (lightgbm.basic.LightGBMError, UnicodeDecodeError) as error:
         raise ValueError(f"LightGBM cannot read the trees: {error}") from None
 
 

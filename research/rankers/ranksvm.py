@@ -13,10 +13,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from calipers.extras import load
-from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.pairs import ordered_pairs
-from calipers.rankers.training_examples import Examples
+from research.rankers.base import Arrays, LinearRanker, Progress, check_positive
+from research.rankers.pairs import ordered_pairs
+from research.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)
@@ -37,9 +36,10 @@ class RankSVM(LinearRanker):
     tolerance: float = 0.001
     most_steps: int = 1000
 
-    def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+    def learn(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
+        from sklearn.svm import LinearSVC
+
         check_positive(self, "C", "pairs", "tolerance", "most_steps")
-        svm = load("sklearn.svm", extra="rankers", what="RankSVM and logistic regression")
         random = np.random.default_rng(self.seed)
         first, second = ordered_pairs(train, self.pairs, random)
         spread = train.dense.std(axis=0)
@@ -47,7 +47,7 @@ class RankSVM(LinearRanker):
         difference = (train.dense[first] - train.dense[second]) / spread
         # A classifier wants two classes: every second pair is turned round. The optimum does not change.
         sign = np.where(np.arange(len(difference)) % 2 == 0, 1.0, -1.0)
-        machine = svm.LinearSVC(
+        machine = LinearSVC(
             C=self.C,
             dual=False,
             fit_intercept=False,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import lzma
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +14,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from calipers.errors import CalipersError
-from calipers.rankers import (
+from calipers import CalipersError, evaluate
+from conftest import Require
+from research.rankers import (
     PRESETS,
     RANKERS,
     AdaRank,
@@ -32,10 +36,10 @@ from calipers.rankers import (
     synthetic_letor,
     write_letor,
 )
-from calipers.rankers.objective import Goal
-from calipers.rankers.synthetic import write_collection
-from calipers.rankers.training_examples import Examples, by_query
-from conftest import Require
+from research.rankers.letor_data import MOST_CELLS
+from research.rankers.objective import Goal
+from research.rankers.synthetic import write_collection
+from research.rankers.training_examples import Examples, by_query
 
 NAMES = tuple(RANKERS)
 # Small, so that all of them together take seconds.
@@ -87,8 +91,6 @@ def fitted(name: str, train: LetorData, valid: LetorData | None = None, **parame
 
 
 def mean(data: LetorData, scores: Any, measure: str = "nDCG(gain=exp)@10", like: str | None = None) -> float:
-    from calipers.evaluation.evaluation import evaluate
-
     return float(evaluate(data.judgments(), np.asarray(scores), measure, like=like).mean().rows[0][1])
 
 
@@ -455,10 +457,9 @@ def test_a_boosted_model_cannot_read_beyond_the_features(train: LetorData, tmp_p
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(CalipersError, match="no such file"):
-        load(str(tmp_path / "none.cal"))
-    with pytest.raises(CalipersError, match="a directory: expected a file"):
-        load(str(tmp_path))
+    for path in (tmp_path / "none.cal", tmp_path):
+        with pytest.raises(CalipersError, match="there is no such file"):
+            load(str(path))
 
 
 # ------------------------------------------------------------------------------------- measures, conventions
@@ -659,7 +660,7 @@ def test_networks_rank_without_pytorch(kind: type[RankNet | ListNet], train: Let
 
 
 def test_pairs_are_drawn_where_there_are_too_many(train: LetorData) -> None:
-    from calipers.rankers.pairs import ordered_pairs
+    from research.rankers.pairs import ordered_pairs
 
     examples = Examples.of(train.X, train.y, train.qid, None, "x")
     every = set(zip(*(rows.tolist() for rows in ordered_pairs(examples, 10**6, np.random.default_rng(1))), strict=True))
@@ -714,6 +715,57 @@ def test_queries_of_two_files_are_different_queries(tmp_path: Path, train: Letor
     assert (both.query[len(train) :] - both.query[: len(train)] == len(train.queries)).all()
     sparse = read_letor_data([tmp_path / "a.txt", tmp_path / "b.txt"], sparse=True)
     assert (sparse.X.toarray() == both.X).all()
+
+
+def test_dense_and_sparse_features_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "part.txt"
+    path.write_text("1 qid:a 2:0.5\n0 qid:a\n\n2 qid:b 1:1 4:2 # x\n")
+    expected = [[0, 0.5, 0, 0], [0, 0, 0, 0], [1, 0, 0, 2]]
+    assert read_letor_data(path).X.tolist() == expected
+    assert read_letor_data(path, sparse=True).X.toarray().tolist() == expected
+    assert read_letor_data(path).qid.tolist() == ["a", "a", "b"]
+    assert read_letor_data(path, width=6).X.shape == read_letor_data(path, width=6, sparse=True).X.shape == (3, 6)
+    with pytest.raises(CalipersError, match=r"part\.txt: feature 4, where the training data has 3: other features"):
+        read_letor_data(path, width=3)
+
+
+@pytest.mark.parametrize("opened", [gzip.open, bz2.open, lzma.open])
+def test_compressed_files_and_sizes_of_queries(opened: Callable[..., Any], tmp_path: Path) -> None:
+    path = tmp_path / f"part.{ {gzip.open: 'gz', bz2.open: 'bz2', lzma.open: 'xz'}[opened] }"
+    with opened(path, "wt") as file:
+        file.write("# made by hand\n2 1:0.5 3:1\n0 2:1\r\n\n1 1:0.25 # x\n0 1:0.75\n")
+    path.with_name(f"{path.name}.query").write_text("2\n2\n")
+    data = read_letor_data(path)
+    assert data.X[:, 0].tolist() == [0.5, 0, 0.25, 0.75]
+    assert (data.y.tolist(), data.query.tolist()) == ([2, 0, 1, 0], [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 qid:1 1:0.5\n1 1:0.5\n", ":2: expected qid:ID after the label, found '1:0.5'"),
+        ("x qid:1 1:1\n1 qid:1 0:1\n", ":1: label 'x' is not a number"),
+        ("# nothing\n", ":1: nothing but comments and empty lines"),
+        ("1 qid:1\n0 qid:1\n", ": no line has a feature"),
+        ("1 qid:1 0:1\n", ": the features cannot be read: Invalid index 0"),
+        ("1 qid:1 2:0.5 1:1\n", ": the features cannot be read: Feature indices"),
+        ("1 qid:1 1:NULL\n", ": the features cannot be read: could not convert string to float"),
+        ("1 qid:1 99999999999999999999:1\n", ": the features cannot be read: "),
+    ],
+)
+def test_files_that_cannot_be_read(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "part.txt"
+    path.write_text(text)
+    with pytest.raises(CalipersError, match=re.escape(f"{path}{message}")):
+        read_letor_data(path)
+
+
+def test_a_matrix_that_would_be_huge_and_empty_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "part.txt"
+    path.write_text(f"1 qid:1 {MOST_CELLS}:1\n0 qid:1 1:1\n")
+    with pytest.raises(CalipersError, match="too large and nearly empty: read it as a sparse one"):
+        read_letor_data(path)
+    assert read_letor_data(path, sparse=True).X.shape == (2, MOST_CELLS)
 
 
 def test_sampled_queries_are_whole(train: LetorData) -> None:

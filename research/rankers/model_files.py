@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers._version import __version__
+import calipers as cal
+from calipers import CalipersError, Measure
 from calipers.atomic_files import write_whole
-from calipers.collection.files import FileErrors, regular
 from calipers.conventions import Convention
-from calipers.errors import CalipersError
-from calipers.measures.registry import Measure
-from calipers.rankers.base import Arrays, Ranker, not_fitted
+from research.rankers.base import Arrays, NotFitted, Ranker
 
 MAGIC = b"calipers-model"
 FORMAT = 1
@@ -36,7 +34,7 @@ MOST_CELLS = 1 << 24  # of the document that a model is tried out with
 def save(ranker: Ranker, path: str) -> None:
     """Write a fitted ranker, whole or not at all. A model that `load` would refuse is not written."""
     if not ranker.model_:
-        raise not_fitted(f"{ranker.name} has not been fitted: there is nothing to save")
+        raise NotFitted(f"{ranker.name} has not been fitted: there is nothing to save")
     try:
         _check(ranker)
     except CalipersError:
@@ -45,7 +43,7 @@ def save(ranker: Ranker, path: str) -> None:
         raise CalipersError(f"the model that {ranker.name} learnt cannot be used ({error}): it is not saved") from None
     arrays = {name: _plain(array) for name, array in ranker.model_.items()}
     header = {
-        "calipers": __version__,
+        "calipers": cal.__version__,
         "ranker": ranker.name,
         "features": ranker.features_,
         "parameters": {key: _as_json(value) for key, value in ranker.get_params().items()},
@@ -61,13 +59,17 @@ def save(ranker: Ranker, path: str) -> None:
 
 def load(path: str) -> Ranker:
     """Read a ranker of any kind; its file is checked first."""
-    from calipers.rankers import RANKERS
+    from research.rankers import RANKERS
 
-    with FileErrors(path):
-        file = Path(regular(path))
+    file = Path(path)
+    if not file.is_file():
+        raise CalipersError("there is no such file", file=path)
+    try:
         if file.stat().st_size > MOST_BYTES:
-            raise CalipersError(f"a model of more than {MOST_BYTES:,} bytes")
+            raise CalipersError(f"a model of more than {MOST_BYTES:,} bytes", file=path)
         whole = file.read_bytes()
+    except OSError as error:
+        raise CalipersError(f"cannot be read: {error.strerror}", file=path) from None
     header, payload = _checked(whole, path)
     kind = RANKERS.get(str(header.get("ranker")))
     if kind is None:
@@ -92,7 +94,7 @@ def _check(ranker: Ranker) -> None:
     """Refuse a model whose arrays hold numbers that are not finite, or do not go with its parameters."""
     if not 0 < ranker.features_ <= MOST_FEATURES:
         raise ValueError(f"{ranker.features_} features")
-    expected = type(ranker)._expected(ranker.features_, ranker.model_)
+    expected = type(ranker).shapes_of(ranker.features_, ranker.model_)
     found = {name: array.shape for name, array in ranker.model_.items()}
     if expected != found:
         raise ValueError(f"arrays {found}, expected {expected}")
@@ -104,7 +106,7 @@ def _check(ranker: Ranker) -> None:
         raise ValueError(f"jobs={str(jobs)[:40]}")
     if ranker.features_ <= MOST_CELLS:
         with np.errstate(all="ignore"):
-            ranker._scores(ranker.model_, np.zeros((1, ranker.features_)))
+            ranker.scores_of(ranker.model_, np.zeros((1, ranker.features_)))
 
 
 def _checked(whole: bytes, path: str) -> tuple[dict[str, Any], bytes]:
