@@ -16,13 +16,13 @@ from calipers.lists import Floats
 from calipers.metaevaluation.families import Family, at_same_cutoffs, families, place_in
 from calipers.results.incomplete_runs import with_incomplete_runs
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.tables import PValue, ShownAsTable, Table
+from calipers.results.tables import PValue, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.significance import SEED, Samples
 
 
 @dataclass(frozen=True, eq=False)
-class DiscriminativePower(ShownAsTable):
+class DiscriminativePower:
     """Achieved significance levels of each family of measures, one per pair of systems and cutoff."""
 
     families: tuple[Family, ...]
@@ -57,6 +57,9 @@ class DiscriminativePower(ShownAsTable):
     def __repr__(self) -> str:
         about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)
         return f"<DiscriminativePower: {about}>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
 
 def discriminative_power(

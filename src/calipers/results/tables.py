@@ -389,16 +389,6 @@ class Table(Record):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{notes}"
 
 
-class ShownAsTable:
-    """A result that notebooks show as its table."""
-
-    def table(self) -> Table:
-        raise TypeError(f"{type(self).__name__} has no table")
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-
 def _is_figure(cell: Cell) -> TypeGuard[float]:
     return isinstance(cell, int | float) and not isinstance(cell, bool) and not math.isnan(cell)
 
