@@ -18,7 +18,7 @@ from scipy.stats import binom
 import calipers as cal
 from calipers import Table, plot
 from calipers.judging import JudgeStudy, prediction_powered
-from calipers.plot import vega
+from calipers.plot.vega import png
 from research.figures.pages import DOCS, RESEARCH, replace
 
 PAGE = RESEARCH / "judges.md"
@@ -285,7 +285,7 @@ def llmjudge(data: Path) -> tuple[Table, JudgeStudy]:
 def picture(study: JudgeStudy) -> None:
     """At single size and in few colours: it has hundreds of marks."""
     path = DOCS / "images/judges-slopes.png"
-    path.write_bytes(vega.png(plot.slopes(study.effect, "nDCG@10").to_dict(), scale=1))
+    path.write_bytes(png(plot.slopes(study.effect, "nDCG@10").to_dict(), scale=1))
     Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from calipers import Table, evaluate
-from calipers.plot import vega
+from calipers.plot.vega import png
 from calipers.results import Cell
 from research.busafekete2012.conventions_study import ConventionStudy, convention_study
 from research.figures.pages import RESEARCH, replace
@@ -76,7 +76,7 @@ def main(data: Path, folder: Path) -> None:
         replace(PAGE, name, conventions.tables()[name][1].to_markdown())
     charts = {**letor_charts(letor), **convention_charts(conventions)}
     for name in PICTURES:
-        content = vega.png(charts[name][1]().to_dict(), scale=1)
+        content = png(charts[name][1]().to_dict(), scale=1)
         (RESEARCH / "images" / f"rankers-{name}.png").write_bytes(content)
 
 

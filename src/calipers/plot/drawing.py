@@ -15,6 +15,8 @@ from calipers.plot import vega
 from calipers.plot.page import chart_page
 from calipers.plot.specifications import COLOURS, Part, Rows, labels, layer, mark, numbers, quantity
 
+__all__ = ["Chart", "check_chart", "save", "scatter", "stacked"]
+
 EXTRA = "charts need the extra `report`: pip install 'calipers[report]'"
 FORMATS = ("html", "svg", "png", "json")
 SCALE = 2  # pixels of a PNG per pixel of the chart

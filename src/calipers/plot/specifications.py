@@ -10,6 +10,22 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+__all__ = [
+    "COLOURS",
+    "DASHED",
+    "Part",
+    "category",
+    "condition",
+    "diagonal",
+    "labels",
+    "layer",
+    "line_at",
+    "mark",
+    "numbers",
+    "palette",
+    "quantity",
+]
+
 Part = dict[str, Any]
 Rows = Sequence[dict[str, Any]]
 

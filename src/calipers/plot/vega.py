@@ -24,6 +24,8 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.plot.page import script_code
 
+__all__ = ["bundle", "notice", "png", "svg"]
+
 NOTICE = "vega-notice.txt"
 
 # SHA-256 of the bundle per version of vl-convert. Only a bundle with a known digest is read from the cache folder,
