@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 
 from calipers import CalipersError, Measure
 from calipers.conventions import Convention
@@ -126,6 +125,8 @@ class Ranker(ABC):
     def predict(self, X: Any, *, qid: Any = None) -> Floats:
         """Return the score of each document; larger is better. qid is needed if normalize is `query`."""
         if not self.model_:
+            from research.rankers.not_fitted import NotFitted
+
             raise NotFitted(f"{self.name} has not been fitted: call fit first, or load a model")
         matrix = as_matrix(X, "test data")
         if matrix.shape[1] != self.features_:
@@ -225,6 +226,8 @@ class LinearRanker(Ranker):
     def weights(self) -> Floats:
         """The weight of each feature."""
         if not self.model_:
+            from research.rankers.not_fitted import NotFitted
+
             raise NotFitted(f"{self.name} has not been fitted: call fit first, or load a model")
         return self.model_["weights"]
 
@@ -234,10 +237,6 @@ class LinearRanker(Ranker):
     @classmethod
     def shapes_of(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         return {"weights": (features,)}
-
-
-class NotFitted(CalipersError, NotFittedError):  # type: ignore[misc]  # untyped there
-    """A ranker is to predict or to be saved before it has been fitted."""
 
 
 class Best:

@@ -20,7 +20,7 @@ import calipers as cal
 from calipers import CalipersError, Measure
 from calipers.atomic_files import write_whole
 from calipers.conventions import Convention
-from research.rankers.base import Arrays, NotFitted, Ranker
+from research.rankers.base import Arrays, Ranker
 
 MAGIC = b"calipers-model"
 FORMAT = 1
@@ -34,6 +34,8 @@ MOST_CELLS = 1 << 24  # of the document that a model is tried out with
 def save(ranker: Ranker, path: str) -> None:
     """Write a fitted ranker, whole or not at all. A model that `load` would refuse is not written."""
     if not ranker.model_:
+        from research.rankers.not_fitted import NotFitted
+
         raise NotFitted(f"{ranker.name} has not been fitted: there is nothing to save")
     try:
         _check(ranker)

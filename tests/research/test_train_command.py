@@ -10,7 +10,7 @@ import pytest
 from calipers import evaluate
 from research.rankers import load, read_letor_data
 from research.rankers.synthetic import write_collection
-from research_command import Inside, inside_of
+from research_command import Inside, inside_of, research
 from run_calipers import calipers
 
 
@@ -106,3 +106,9 @@ def test_bad_files_are_answered_by_one_line(inside: Inside, collection: Path, tm
     done = inside("train", "adarank", "--train", collection / "S1.txt", "-o", tmp_path / "none" / "m.cal")
     assert done.returncode == 2
     assert "cannot write here" in done.stderr
+
+
+def test_figures_are_reproduced_without_the_libraries_of_rankers() -> None:
+    absent = "import sys; sys.modules.update(dict.fromkeys(('lightgbm', 'sklearn', 'torch')))"
+    done = research("reproduce", "--list", before=absent)
+    assert done.returncode == 0, done.stderr
