@@ -1,4 +1,4 @@
-"""What the Spark engine does without Spark: batches in a worker, sums of pairs, how deep measures read, errors."""
+"""What the Spark engine does without Spark: batches in a worker, how deep measures read, errors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.collection.judgments import Judgments
@@ -19,10 +17,7 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
 from calipers.spark.failures import translated
-from calipers.spark.paired_sums import SummedDifferences, Sums
 from calipers.spark.worker import JUDGMENTS, Task
-from calipers.stats.differences import Differences, all_pairs
-from calipers.stats.significance import Settings, _student
 from conftest import Require
 
 SIMULATED = simulate(topics=12, pool=12, systems=4, retrieved=18, ties=0.5, missing=0.2, empty=0.1, unjudged=0.4)
@@ -250,53 +245,6 @@ def test_the_reach_of_several_is_the_deepest():
     assert deepest(forms) == 30
     assert deepest([*forms, parse("AP").form]) is None
     assert deepest([]) is None
-
-
-# -- sums --------------------------------------------------------------------------------------------
-
-scores = st.lists(
-    st.lists(st.one_of(st.floats(-1, 1, width=32), st.just(float("nan"))), min_size=3, max_size=3),
-    min_size=0,
-    max_size=9,
-)
-
-
-@given(scores, scores, scores)
-def test_sums_of_parts_are_sums_of_the_whole(one, two, three):
-    a, b = all_pairs(3)
-    parts = [np.array(part, float).reshape(-1, 3).T for part in (one, two, three)]
-    whole = np.hstack(parts)
-    added = Sums.none(3)
-    for part in parts:
-        added = added + Sums.from_bytes(Sums.of(part, a, b).to_bytes())
-    summed, direct = SummedDifferences(added), Differences.of(whole, a, b)
-    np.testing.assert_array_equal(summed.n, direct.n)
-    for name in ("mean", "deviation"):
-        np.testing.assert_allclose(getattr(summed, name), getattr(direct, name), rtol=0, atol=1e-13)
-
-
-def test_sums_lose_no_digits_far_from_zero():
-    x = np.array([[1e6, 1e6 + 1, 1e6 + 2, 1e6 + 3], [0.0, 0.0, 0.0, 0.0]])
-    a, b = all_pairs(2)
-    halves = Sums.of(x[:, :2], a, b) + Sums.of(x[:, 2:], a, b)
-    assert SummedDifferences(halves).deviation[0] == pytest.approx(np.sqrt(5 / 3), rel=1e-15)
-
-
-@pytest.mark.parametrize("unit", [1.0, 2.0**-565, 2.0**531])
-def test_the_t_test_from_sums_is_the_t_test(unit):
-    values = cal.evaluate(SIMULATED.qrels, SIMULATED.runs, ["AP"], empty="skip", missing="skip").values[0]
-    values = np.vstack(
-        [values, values[0], values[0] + 0.125]
-    )  # the same system again, and one with a constant difference
-    a, b = all_pairs(len(values))
-    scaled = values * unit
-    parts = [Sums.of(scaled[:, i : i + 5], a, b) for i in range(0, values.shape[1], 5)]
-    found = _student(SummedDifferences(sum(parts[1:], parts[0])), Settings())
-    direct = _student(Differences.of(values, a, b), Settings())
-    for name in ("difference", "low", "high"):
-        np.testing.assert_allclose(getattr(found, name) / unit, getattr(direct, name), rtol=1e-12, atol=1e-12)
-    for name in ("p", "effect", "n"):
-        np.testing.assert_allclose(getattr(found, name), getattr(direct, name), rtol=1e-12, atol=1e-12)
 
 
 # -- errors ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.choices import ComparisonTest, IntervalMethod
-from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
+from calipers.cli.engines import Engine, engine_options, scores_on_spark
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import LEVEL, draw, note, plot_option, query_groups_option, query_weights_option, warn
@@ -118,7 +118,9 @@ def command(
     calipers evaluate qrels.parquet runs/*.parquet -m "nDCG@10" --engine spark --master "local[2]"
     """
     if engine.name == "spark":
-        evaluate_on_spark(inputs, shown, intents, lists, engine, output)
+        scores = scores_on_spark(inputs, shown, intents, lists, engine)
+        note_undefined(scores)
+        output.write(scores.per_query() if shown.per_query else _means(scores, shown))
         return
     shown.check(output.format)
     for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None

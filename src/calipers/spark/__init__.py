@@ -3,7 +3,7 @@
     from calipers import spark
     scores = spark.evaluate(judgments_df, runs_df, ["nDCG@10", "V2(nDCG@10)", "ERR@20"])
     spark.means(scores).show()
-    spark.compare(scores, test="t", correction="holm")
+    calipers.compare(spark.collect(scores))
 
 Needs the extra `spark` and a Java runtime. benchmarks/scale.md has measurements of time and memory.
 """
@@ -11,17 +11,13 @@ Needs the extra `spark` and a Java runtime. benchmarks/scale.md has measurements
 from calipers.spark.evaluation import evaluate
 from calipers.spark.files import read_judgments, read_runs
 from calipers.spark.session import session
-from calipers.spark.statistics import collect, compare, discriminative_power, means
-from calipers.spark.summary import summarise
+from calipers.spark.statistics import collect, means
 
 __all__ = [
     "collect",
-    "compare",
-    "discriminative_power",
     "evaluate",
     "means",
     "read_judgments",
     "read_runs",
     "session",
-    "summarise",
 ]

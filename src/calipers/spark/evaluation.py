@@ -311,8 +311,6 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure], ambiguous: Ma
         name: {
             "measure": repr(measure),
             "average": measure.declaration.average,
-            "normalised": measure.form.traits.is_normalised,
-            "population": measure.parameters.get("population"),
         }
         for name, measure in bound.items()
     }

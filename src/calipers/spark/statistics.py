@@ -1,34 +1,27 @@
-"""Means, paired tests and discriminative power of scores on Spark.
-
-The driver gets a few numbers per system or pair of systems. The scores of single queries stay on the cluster.
-"""
+"""Means of scores on Spark, and all scores on the driver."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.checks import check_alpha, check_level
 from calipers.collection.arrow import arrow
 from calipers.errors import CalipersError, warn_user
-from calipers.lists import Floats, Ints
+from calipers.lists import Ints
 from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.averages import expansion, mean, total
 from calipers.spark.columns import Frame, about, named
 from calipers.spark.failures import translated
-from calipers.spark.paired_sums import SummedDifferences, Sums
 from calipers.spark.session import map_in_arrow, sql
 
 if TYPE_CHECKING:
-    from calipers.metaevaluation.power import DiscriminativePower
+    from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
-    from calipers.stats.comparison import Comparison
 
-ROWS_AT_ONCE = 1 << 18  # scores that are turned into a matrix together
 FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
 NO_COMMON_QUERY = "no query in common: none of the runs answers a query of the judgments"
 
@@ -131,76 +124,6 @@ def _rows(columns: Mapping[str, Any], float_lists: bool = False) -> Any:
     return pa.RecordBatch.from_arrays(arrays, [*columns])
 
 
-def compare(
-    scores: Frame,
-    test: str = "t",
-    correction: str | None = "holm",
-    baseline: str | None = None,
-    *,
-    alpha: float = 0.05,
-    level: float | None = None,
-) -> Comparison:
-    """Student's paired t test of every pair of systems, or of every system against a baseline, under each measure.
-
-    The outcome is that of `calipers.compare`. The other tests need every query's difference again and again: for them
-    bring the scores home with `collect`.
-    """
-    from calipers.results.ambiguous_names import refuse_ambiguous_names
-    from calipers.stats.comparison import Comparison, pairs_of
-    from calipers.stats.correction import CORRECTIONS, correction_name
-    from calipers.stats.significance import Settings, _student, test_name
-
-    known, correct = test_name(test), correction_name(correction)
-    if known != "t":
-        raise CalipersError(
-            f"the test '{known}' needs the scores of all queries in one place, which the Spark engine does not do: use "
-            "test='t', or calipers.compare(spark.collect(scores), ...)"
-        )
-    alpha = check_alpha(alpha)
-    level = 1 - alpha if level is None else check_level(level)
-    measures, systems = measures_of(scores), systems_of(scores)
-    if len(systems) < 2:
-        raise CalipersError(f"there is only one system ({', '.join(systems)}): nothing to compare it with")
-    refuse_ambiguous_names(_named_only(scores), [] if baseline is None else [baseline])
-    a, b = pairs_of(systems, baseline)
-    counted = _summed(scores, measures, systems, a, b)
-    if counted.queries < 2:
-        raise CalipersError("there are fewer than two queries: no test can be made")
-    outcomes = [_student(SummedDifferences(sums), Settings(level)) for sums in counted.pairs]
-    return Comparison(
-        measures=tuple(measures),
-        systems=tuple(systems),
-        a=a,
-        b=b,
-        outcomes=tuple(outcomes),
-        p_adjusted=CORRECTIONS[correct](np.array([outcome.p for outcome in outcomes])),
-        means=counted.means,
-        alpha=alpha,
-        metadata={
-            "test": known,
-            "correction": correct,
-            "baseline": baseline,
-            "alpha": alpha,
-            "level": level,
-            "queries": counted.queries,
-            "like": about(scores, "system").get("like"),
-            "exactness": about(scores, "system").get("exactness", {}),
-            "standard_error": {},  # what is drawn is known on the workers alone
-        },
-    )
-
-
-def discriminative_power(
-    scores: Frame, test: str = "t", alpha: float = 0.05, *, correction: str | None = None
-) -> DiscriminativePower:
-    """Return the share of pairs of systems that differ significantly, per measure. Cutoffs of a measure are joined."""
-    from calipers.metaevaluation.families import families
-    from calipers.metaevaluation.power import power_of
-
-    compared = compare(scores, test=test, correction=correction, alpha=alpha)
-    return power_of(compared, families(_named_only(scores)))
-
-
 def collect(scores: Frame, *, warn: bool = True) -> Scores:
     """Return all scores as `calipers.Scores` on the driver. Queries are sorted as text.
 
@@ -239,24 +162,24 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
         RunSummary(name, False, 0, missing, ties, unjudged, missing=names)
         for name, missing, ties, unjudged, names in columns
     ]
-    bare = _named_only(scores)
-    notes = (*notes_on_lacking(seen, len(queries)), *notes_about(seen, str(bare.metadata["ties"])))
+    said = about(scores, "system")
+    notes = (*notes_on_lacking(seen, len(queries)), *notes_about(seen, said["ties"]))
     warn_user(notes, warn)
     return Scores(
-        tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata,
-        notes=notes, ambiguous_names=bare.ambiguous_names,
-    )  # fmt: skip
+        measures=tuple(measures),
+        systems=tuple(systems),
+        queries=tuple(queries),
+        values=values,
+        reasons=reasons,
+        definitions=_definitions(scores, measures),
+        coverage=coverage,
+        metadata={key: value for key, value in said.items() if key not in ("systems", "ambiguous")},
+        notes=notes,
+        ambiguous_names={str(name): tuple(files) for name, files in said.get("ambiguous", {}).items()},
+    )
 
 
 # -- helpers ------------------------------------------------------------------------------------------
-
-
-class _CollectedSums(Record):
-    """Sums of all pairs per measure, means of systems, and the number of queries."""
-
-    pairs: list[Sums]
-    means: Floats
-    queries: int
 
 
 def systems_of(scores: Frame) -> list[str]:
@@ -268,23 +191,15 @@ def systems_of(scores: Frame) -> list[str]:
         return sorted(row[0] for row in scores.select("system").distinct().collect())
 
 
-def _named_only(scores: Frame) -> Scores:
-    """Return scores without values, for functions that read only names and definitions."""
+def _definitions(scores: Frame, measures: Sequence[str]) -> tuple[Measure, ...]:
+    """Return the measures, or nothing if a name is that of a user's own measure, which is unknown here."""
     from calipers.measures.grammar import parse
-    from calipers.results.scores import Scores
 
-    measures = measures_of(scores)
     known = [about(scores, name).get("measure") for name in measures]
     try:
-        definitions = tuple(parse(str(name)) for name in known) if all(known) else ()
-    except CalipersError:  # the name of a user's own measure defines nothing here
-        definitions = ()
-    empty = np.zeros((len(measures), 0, 0))
-    said = {key: value for key, value in about(scores, "system").items() if key not in ("systems", "ambiguous")}
-    several = {str(name): tuple(files) for name, files in about(scores, "system").get("ambiguous", {}).items()}
-    return Scores(
-        tuple(measures), (), (), empty, empty.astype(np.uint8), definitions, metadata=said, ambiguous_names=several
-    )
+        return tuple(parse(str(name)) for name in known) if all(known) else ()
+    except CalipersError:
+        return ()
 
 
 def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:
@@ -297,108 +212,3 @@ def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:
     if unknown:
         raise CalipersError(f"the scores have a system '{unknown[0]}' that they do not name")
     return np.array([place[value] for value in values], np.int64)[coded.indices.to_numpy()], len(values)
-
-
-def _summed(scores: Frame, measures: list[str], systems: list[str], a: Ints, b: Ints) -> _CollectedSums:
-    """Add up in every partition, then the partitions."""
-    chosen = scores.select("system", "query", *(named(name) for name in measures))
-    moved = chosen.repartition("query").sortWithinPartitions("query")
-    parts = map_in_arrow(moved, _Partial(tuple(systems), a, b), "measure int, queries long, sums binary")
-    whole = map_in_arrow(parts.repartition(1), _Whole(len(measures)), parts.schema)
-    with translated():
-        found = {row[0]: row for row in whole.collect()}
-    if not found:
-        raise CalipersError("there are no scores")
-    with translated():
-        rows = {row["system"]: row for row in _means(scores, ["arithmetic"] * len(measures)).collect()}
-    averages = np.array([[rows[system][name] if system in rows else None for system in systems] for name in measures])
-    return _CollectedSums(
-        [Sums.from_bytes(found[m][2]) for m in range(len(measures))], averages.astype(np.float64), int(found[0][1])
-    )
-
-
-class _Partial(Record):
-    """The sums of one partition, which has all scores of its queries."""
-
-    systems: tuple[str, ...]
-    a: Ints
-    b: Ints
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        totals: list[tuple[int, Sums]] = []
-        for matrix in self._matrices(batches):
-            fresh = [(matrix.shape[2], Sums.of(values, self.a, self.b)) for values in matrix]
-            totals = _added(totals, fresh)
-        if totals:
-            yield _as_batch(totals)
-
-    def _matrices(self, batches: Iterator[Any]) -> Iterator[Floats]:
-        """Yield scores of whole queries as [measure, system, query]."""
-        pa = arrow()
-
-        waiting: list[Any] = []
-        rows = 0
-        for batch in batches:
-            if not len(batch):
-                continue
-            waiting.append(batch)
-            rows += len(batch)
-            if rows >= ROWS_AT_ONCE:
-                table = pa.Table.from_batches(waiting)
-                last = _run_lengths(table.column("query"))[-1]
-                if last < rows:
-                    yield self._matrix(table.slice(0, rows - last))
-                waiting, rows = table.slice(rows - last).to_batches(), last
-        if waiting:
-            yield self._matrix(pa.Table.from_batches(waiting))
-
-    def _matrix(self, table: Any) -> Floats:
-        system, _ = _codes(table.column("system"), self.systems)
-        lengths = _run_lengths(table.column("query"))
-        query = np.repeat(np.arange(len(lengths)), lengths)
-        names = table.column_names[2:]
-        matrix = np.full((len(names), len(self.systems), len(lengths)), np.nan)
-        for m, name in enumerate(names):
-            matrix[m, system, query] = table.column(name).to_numpy()
-        return matrix
-
-
-class _Whole(Record):
-    """The sums of all partitions."""
-
-    measures: int
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        totals: list[tuple[int, Sums]] = []
-        found: dict[int, tuple[int, Sums]] = {}
-        for batch in batches:
-            for measure, queries, pairs in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                fresh = (queries, Sums.from_bytes(pairs))
-                found[measure] = _added([found[measure]], [fresh])[0] if measure in found else fresh
-        totals = [found[m] for m in range(self.measures) if m in found]
-        if totals:
-            yield _as_batch(totals)
-
-
-def _added(totals: list[tuple[int, Sums]], fresh: list[tuple[int, Sums]]) -> list[tuple[int, Sums]]:
-    if not totals:
-        return fresh
-    return [(n + m, x + y) for (n, x), (m, y) in zip(totals, fresh, strict=True)]
-
-
-def _as_batch(totals: Iterable[tuple[int, Sums]]) -> Any:
-    pa = arrow()
-
-    rows = [(m, queries, pairs.to_bytes()) for m, (queries, pairs) in enumerate(totals)]
-    columns = [*zip(*rows, strict=True)]
-    kinds = [pa.int32(), pa.int64(), pa.binary()]
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, ["measure", "queries", "sums"])
-
-
-def _run_lengths(column: Any) -> Ints:
-    """Return the lengths of runs of equal values."""
-    coded = column.combine_chunks().dictionary_encode()
-    code = (coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded).indices.to_numpy()
-    starts = np.append(0, np.flatnonzero(np.diff(code)) + 1)
-    return np.diff(np.append(starts, len(code)))

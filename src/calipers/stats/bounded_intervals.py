@@ -13,7 +13,6 @@ Efron, Better bootstrap confidence intervals, Journal of the American Statistica
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import get_args
 
@@ -168,20 +167,15 @@ def _constant(scores: Scores) -> tuple[str, ...]:
 
 def range_of_scores(scores: Scores, m: int) -> Range | None:
     """Return the range of the m-th measure, or None if it is unknown or if a score is outside."""
-    defined = scores.values[m][~np.isnan(scores.values[m])]
-    least, most = defined.min(initial=math.inf), defined.max(initial=-math.inf)
-    return range_around(scores.definitions[m] if scores.definitions else scores.measures[m], least, most)
-
-
-def range_around(measure: Measure | str, least: float, most: float) -> Range | None:
-    """Return the range of a measure, or None if it is unknown or does not include both scores."""
     from calipers.measures.grammar import parse
 
+    defined = scores.values[m][~np.isnan(scores.values[m])]
     try:
-        known = range_of(parse(measure) if isinstance(measure, str) else measure)
+        known = range_of(scores.definitions[m] if scores.definitions else parse(scores.measures[m]))
     except CalipersError:
         return None
-    return known if known is not None and least >= known[0] and most <= known[1] else None
+    inside = known is not None and (defined >= known[0]).all() and (defined <= known[1]).all()
+    return known if inside else None
 
 
 def _students(values: Floats, level: float, method: str, known: Range | None) -> Floats:
