@@ -32,7 +32,7 @@ help:
 	@echo "make wheels  the wheel of every Python that is present, built, installed and tested"
 	@echo "make coverage  all tests with branch coverage of src/calipers (build/coverage-html)"
 	@echo "make test-oldest  the core tests with the oldest versions that pyproject.toml allows"
-	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
+	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md), and of reports (docs/report.md)"
 	@echo "make reproduce  the printed figures of the papers against computed ones, as far as that needs no data"
@@ -62,17 +62,16 @@ coverage: $(VENV)/.peers compiled browser
 reproduce: $(VENV)/.package
 	CALIPERS_DATA= $(BIN)/python -m research reproduce
 
-# Collections in process, rounds of the two scanners, queries with preferences and several judges, whole commands, hostile commands in forks, seconds of accidents
+# Collections in process, rounds of the two scanners, whole commands, hostile commands in forks, seconds of accidents
 # while something is written, collections through Spark. Without a SEED one is drawn; it is printed.
 N        ?= 2000
 SCANNER  ?= 500
-FORMATS  ?= 1000
 COMMANDS ?= 100
 HOSTILE  ?= 500
 KILLS    ?= 60
 SPARK    ?= 5
 fuzz: $(VENV)/.peers compiled
-	PYTHONPATH=tests:src $(BIN)/python -m laws.fuzz --n $(N) --scanner $(SCANNER) --formats $(FORMATS) --commands $(COMMANDS) \
+	PYTHONPATH=tests:src $(BIN)/python -m laws.fuzz --n $(N) --scanner $(SCANNER) --commands $(COMMANDS) \
 	  --hostile $(HOSTILE) --kills $(KILLS) --spark $(SPARK) --jobs $(JOBS) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(WAYS),--ways $(WAYS))
 

@@ -46,7 +46,6 @@ _HOMES = {
     "planning.sample_size": ("plan",),
     "metaevaluation.measure_study": ("metaeval",),
     "collection.samples": ("SampledJudgments", "read_samples"),
-    "collection.several_judges": ("SeveralJudges", "read_several_judges"),
     "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
     "collection.preferences": ("Preferences", "read_preferences"),
     "fusion.combine": ("fuse",),

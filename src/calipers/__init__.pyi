@@ -28,8 +28,6 @@ from calipers.collection.repeated import Rollup as Rollup
 from calipers.collection.runs import Run as Run
 from calipers.collection.samples import SampledJudgments as SampledJudgments
 from calipers.collection.samples import read_samples as read_samples
-from calipers.collection.several_judges import SeveralJudges as SeveralJudges
-from calipers.collection.several_judges import read_several_judges as read_several_judges
 from calipers.collection.simulate import simulate as simulate
 from calipers.collection.sources import JudgmentsLike as JudgmentsLike
 from calipers.collection.sources import RunLike as RunLike

@@ -35,8 +35,7 @@ Cached = TypeVar("Cached")
 SAID_OF = {
     "grades": "plain ones, with one grade per document",
     "subtopics": "judgments by subtopic (query subtopic document grade)",
-    "preferences": "preferences (query group subgroup document level)",
-    "judges": "judgments of several judges (query judge document grade)",
+    "preferences": "preferences (query document document)",
     "samples": "judgments of a sample (query 0 document stratum grade)",
 }
 UNJUDGED = -1.0  # the grade of documents that are in a pool only because a run retrieves them
@@ -63,11 +62,6 @@ class Pool:
     def whole(self) -> bool:
         """True if the pool contains all pooled documents, so that ideal and random rankings of them are known."""
         return True
-
-    @property
-    def inner(self) -> Pool:
-        """The pool that a measure of one grade per document reads: for several judges, one pool query per judge."""
-        return self
 
     @property
     def queries(self) -> int:

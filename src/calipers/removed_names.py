@@ -5,6 +5,7 @@ It is the only place that knows them: commands, options, measures and names in P
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 Kind = Literal["command", "option", "measure", "name"]
@@ -13,6 +14,7 @@ _NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are 
 _NO_ACCURACY = "use a correlation (`text correlate`), or the package mt-metrics-eval"
 _NO_BUDGET = "plan the number of queries with `plan`, and choose documents with `pool`"
 _NO_EXPOSURE = "use the evaluation scripts of TREC Fair Ranking"
+_TREC_EVAL = "use trec_eval 10"
 _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 
 # What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
@@ -30,6 +32,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
         "information difference --bins": "use `within_bins` in Python",
         "information difference --linkage": "use average linkage, or SciPy on `matrix` in Python",
+        **dict.fromkeys(("trec_eval -R prefs", "trec_eval -R qrels_prefs", "trec_eval -R qrels_jg"), _TREC_EVAL),
         "metaeval --absolute": "use `exp.metaeval(absolute=True)` in Python",
         "metaeval --other-judgments": "use `meta.across(other)` in Python",
         "metaeval --other-system": "use `meta.across(other)` in Python",
@@ -56,6 +59,33 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         **dict.fromkeys(
             ("awrf", "ee-d", "ee_d", "eed", "ee-l", "ee_l", "eel", "ee-r", "ee_r", "eer", "exposureratio"), _NO_EXPOSURE
         ),
+        **dict.fromkeys(
+            (
+                "prefs_num",
+                "prefs_num_prefs_poss",
+                "prefs_num_prefs_ful",
+                "prefs_num_prefs_ful_ret",
+                "prefs_simp",
+                "prefs_simp_ret",
+                "prefs_simp_imp",
+                "prefs_pair",
+                "prefs_pair_ret",
+                "prefs_pair_imp",
+                "prefs_avgjg",
+                "prefs_avgjg_ret",
+                "prefs_avgjg_imp",
+                "prefs_avgjg_rnonrel",
+                "prefs_avgjg_rnonrel_ret",
+                "map_avgjg",
+                "p_avgjg",
+                "rprec_mult_avgjg",
+                "meanjudge",
+                "all_prefs",
+                "prefs",
+                "qrels_jg",
+            ),
+            _TREC_EVAL,
+        ),
     },
     "name": {
         "FeatureFile": "use `sklearn.datasets.load_svmlight_file`",
@@ -77,6 +107,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,
         "judging_curves": "draw a table of your own",
+        "SeveralJudges": "evaluate each judge's labels as judgments of their own",
+        "read_several_judges": "evaluate each judge's labels as judgments of their own",
         "attention": _NO_EXPOSURE,
         "exposure": _NO_EXPOSURE,
     },
@@ -90,6 +122,6 @@ def farewell(kind: str, name: str, command: str = "") -> str | None:
     command: the command that an option was given to.
     """
     table = next((names for known, names in _REMOVED.items() if known == kind), {})
-    key = name.partition("(")[0].partition("@")[0].lower() if kind == "measure" else name
+    key = re.split(r"[(@.]|_(?=\d)", name)[0].lower() if kind == "measure" else name
     instead = table.get(f"{command} {key}") or table.get(key)
     return None if instead is None else f"`{name}` left Calipers in 0.4: {instead}; see CHANGELOG"

@@ -99,9 +99,6 @@ def test_labels_and_subtopics_have_documents_too(tmp_path: Path) -> None:
     nested = {"q": {"1": {"d1": 1, "d2": 1}, "2": {"d1": 2}}}
     (query,) = diff(nested, {"q": {"d2": 1.0}}, {"q": {"d1": 1.0}}, "StRecall@5").queries
     assert [str(d) for d in query.documents] == ["d1 (2) at 1", "d2 (1) from 1"]
-    preferred = cal.Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c")])
-    (query,) = diff(preferred, {"q": {"a": 1.0, "c": 2.0}}, {"q": {"a": 2.0, "c": 1.0}}, "prefs_simp").queries
-    assert [str(d) for d in query.documents] == ["a (1) from 2 to 1", "c (0) from 1 to 2"]
 
 
 def test_what_is_wrong_is_one_line_and_what_misleads_is_a_warning(tmp_path: Path) -> None:

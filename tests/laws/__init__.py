@@ -3,7 +3,6 @@
 odd.py       collections that are legal but odd, and collections with something wrong in them
 ways.py      the ways from a collection to scores, and what it means that two agree
 hostile.py   files and arguments that nobody should send, through every command
-trec_formats.py  trec_eval's preferences, several judges and z-scores, in exact fractions
 kills.py     commands that are killed, or run out of disk, while they write
 fuzz.py      all of these for as long as asked: `make fuzz`
 recorded.py  exit codes and numbers of every command, compared with recorded.json

@@ -7,7 +7,6 @@
 --scanner   rounds of the compiled scanner against its twin, line by line
 --commands  whole commands, each in a process of its own: half of them on collections, half on hostile input
 --hostile   hostile commands in forks, so many from templates and so many with options of every command
---formats   queries with preferences, several judges and z-scores, against exact fractions
 --kills     seconds of commands that are killed, or find the disk full, while they write
 --spark     collections through Spark
 --seconds   stop each of these after so long
@@ -145,16 +144,6 @@ def spark_collections(start: int, count: int, end: float) -> tuple[list[str], Co
     return found, taken
 
 
-def formats(start: int, count: int, end: float) -> tuple[list[str], Counter[str]]:
-    from laws.trec_formats import broken
-
-    if time.time() > end:
-        return [], Counter()
-    with tempfile.TemporaryDirectory(prefix="laws-") as folder:
-        found = broken(start, count, Path(folder))
-    return found, Counter({"queries with preferences": count, "queries with several judges": count})
-
-
 def told_by(module: str, *arguments: str) -> tuple[list[str], Counter[str]]:
     """What `laws.kills` or `laws.hostile` found: they fork, and so have a process of their own."""
     done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, errors="replace")
@@ -176,7 +165,7 @@ def shares(count: int) -> Iterator[tuple[int, int]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("n", "scanner", "formats", "commands", "hostile", "kills", "spark"):
+    for name in ("n", "scanner", "commands", "hostile", "kills", "spark"):
         parser.add_argument(f"--{name}", type=int, default=2000 if name == "n" else 0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -201,7 +190,6 @@ def main() -> int:
         for job, count, more in (
             (collections, options.n, (drawn,)),
             (scanner_rounds, options.scanner, ()),
-            (formats, options.formats, ()),
             (whole_commands, options.commands - options.commands // 2, ()),
         ):
             end = time.time() + options.seconds

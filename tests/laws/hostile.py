@@ -54,8 +54,7 @@ MEASURES = [
     "infAP", "ndcg_cut.0", "ndcg_cut.1e9,2", "P.0x10", "ndcg.1=nan", "\x00", "\x1b[31m", "nDCG\u202e", "АР@10",
     "nDCG＠10",
     "-m", "--", "../x", "%s%n", "nDCG@10" * 300, "ERR-IA@20", "alpha-nDCG@20", "D#-nDCG@10", "StRecall@10",
-    "prefs_simp", "prefs_simp(retrieved=3)", "prefs_simp(retrieved=x)", "prefs_avgjg_Rnonrel(retrieved=1)", "map_avgjg",
-    "P_avgjg@3", "MeanJudge(nDCG@10)", "MeanJudge(MeanJudge(AP))", "V2(prefs_pair)", "MeanJudge", "MeanJudge(gm_map)",
+    "prefs_simp", "V2(prefs_pair)", "P_avgjg@3", "MeanJudge(nDCG@10)",
 ]  # fmt: skip
 VALUES = [
     "",
@@ -264,9 +263,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("convert", "responses.json", "{out}.txt", "--query-ids", "passages.tsv"),
     ("trec_eval", "-c", "J", "R"),
     ("trec_eval", "-q", "-m", "M", "qrels", "a.run"),
-    ("trec_eval", "-R", "prefs", "-m", "all_prefs", "-c", "J", "R"),
-    ("trec_eval", "-R", "qrels_prefs", "-m", "all_prefs", "-c", "J", "R"),
-    ("trec_eval", "-R", "qrels_jg", "-m", "qrels_jg", "-c", "J", "R"),
+    ("information", "ric", "J", "R", "--judgments-as", "preferences"),
     ("trec_eval", "-q", "-c", "-Z", "J", "qrels", "a.run"),
     ("bounds", "J", "-m", "M"),
     ("queries", "qrels", "a.run", "b.run", "-m", "M"),

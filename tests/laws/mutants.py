@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "src/calipers/collection"
 NATIVE = "src/calipers/native"
 WAYS = ("tests/laws/test_ways.py",)
-FORMATS = ("tests/tools/test_trec_formats.py",)
 ACCIDENTS = ("tests/laws/test_hostile.py", "-k", "whole")
 
 
@@ -119,28 +118,6 @@ MUTANTS = (
         ("tests/report/test_report.py", "-k", "script"),
     ),
     Mutant("output: written in place", "src/calipers/atomic_files.py", "yield temporary", "yield output", ACCIDENTS),
-    # trec_eval's preferences and judges.
-    Mutant(
-        "preferences: ties in the order of judgments",
-        "src/calipers/tools/trec_eval/report.py",
-        'lists.under("docid-ascending")',
-        'lists.under("docid")',
-        FORMATS,
-    ),
-    Mutant(
-        "preferences: nothing follows",
-        f"{COLLECTION}/preferences.py",
-        "found |= reach[other] | 1 << other",
-        "found |= 1 << other",
-        FORMATS,
-    ),
-    Mutant(
-        "judges: one for whom a measure is undefined does not count",
-        "src/calipers/measures/forms/judges.py",
-        "judges = np.diff(judges_of(lists.pool).starts)[lists.query]\n        total",
-        "judges = np.bincount(seen.parent, ~np.isnan(score), len(lists))\n        total",
-        FORMATS,
-    ),
 )
 
 

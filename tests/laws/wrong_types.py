@@ -36,7 +36,7 @@ def right_values() -> dict[str, Any]:
         "scores": scores, "evaluation": experiment, "baseline": "old", "old": "old", "new": "new", "margin": 0.1,
         "bounds": cal.bounds(QRELS, "AP RR"), "judges": {"other": QRELS}, "x": scores, "y": scores, "a": ["d1"],
         "b": ["d1"], "grades": [1, 0], "comparison": cal.compare(scores, warn=False), "query": "q1", "budget": 5,
-        "preferences": cal.Preferences.from_judgments(cal.Judgments.from_dict(QRELS)), "total": 3, "text": "AP",
+        "preferences": cal.Preferences.from_pairs([("q1", "a", "b")]), "total": 3, "text": "AP",
         "values": [[0.5, 0.25]],
         "parts": [scores], "ranks": [1, 2, 3], "table": scores.mean(), "groups": {"new": "a", "old": "b"},
         "repeats": "{system}-{repeat}", "name": "Mine", "data": [], "path": "none.txt", "source": "none.txt",
@@ -47,7 +47,7 @@ def right_values() -> dict[str, Any]:
 
 # Made by other functions, not by users: `Judgments.from_dict`, `parse`, and readers of files.
 MADE_INSIDE = {
-    "Judgments", "Measure", "Preferences", "SampledJudgments", "SeveralJudges", "SubtopicJudgments", "Lists", "Pool",
+    "Judgments", "Measure", "Preferences", "SampledJudgments", "SubtopicJudgments", "Lists", "Pool",
     "from_columns", "from_labels", "from_lines", "from_second_field", "from_rows",
 }  # fmt: skip
 

@@ -29,9 +29,8 @@ from calipers.unjudged.extreme_grades import extreme_grades, grade_increments, g
 Rules = Callable[..., Any]
 OTHER_JUDGMENTS = "asked of judgments with one grade per document"
 UNKNOWN_FUNCTION = "nothing is known of a function"
-PAIRS_OF_DOCUMENTS = {"AsManyNonRelevant", "NumberOfPairs", "ShareByDocuments", "ShareByJudge", "ShareOfPairs"}
 BY_INTENT = {"IntentAware", "IntentShare", "OfGlobalGain", "Sharp"}
-OTHERS = {*PAIRS_OF_DOCUMENTS, *BY_INTENT, "OverJudges", "WeighedGains"}
+OTHERS = {*BY_INTENT, "WeighedGains"}
 COUNTS = {"Counted", "GradesBetween", "OfPool", "Unjudged"}
 FUNCTIONS = {"Deterministic", "Free", "Pairwise", "WithoutZeroGains"}
 BLENDED = {"Blended", "FirstBlended", "Preferred", "RankBiasedBlended"}
@@ -60,7 +59,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         },
     },
     reader: {
-        "no reader is declared": {*BY_INTENT, *COUNTS - {"Counted"}, "Mixture", "OverJudges", "WeighedGains"},
+        "no reader is declared": {*BY_INTENT, *COUNTS - {"Counted"}, "Mixture", "WeighedGains"},
     },
     inner_form: {
         "scores by itself": {*FORMS, *COUNTS, *FUNCTIONS, *OTHERS},
@@ -152,7 +151,7 @@ def subclasses(kind: type) -> Iterator[type]:
 def concrete(kind: type) -> set[type]:
     """Return the classes of this kind that Calipers makes objects of."""
     list(declared())  # loads all families of measures
-    abstract = {"Blend", "BestRanking", "BlendedRatioForm", "OverOrders", "PairForm", "Quotient", "Searched", "Wrapper"}
+    abstract = {"Blend", "BestRanking", "BlendedRatioForm", "OverOrders", "Quotient", "Searched", "Wrapper"}
     return {each for each in subclasses(kind) if each.__module__.startswith("calipers.")} - {
         each for each in subclasses(kind) if each.__name__ in abstract
     }

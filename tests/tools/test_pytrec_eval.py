@@ -150,7 +150,7 @@ def test_wrong_use_is_refused_alike() -> None:
         RelevanceEvaluator(pools, {"P_0"})  # pytrec_eval crashes
     with pytest.raises(TypeError, match="relevance_level should be positive"):
         RelevanceEvaluator(pools, {"map"}, relevance_level=0)
-    with pytest.raises(ValueError, match="unsupported measure prefs_"):
+    with pytest.raises(ValueError, match="unsupported measure all_prefs"):
         RelevanceEvaluator(pools, {"all_prefs"})
     with pytest.raises(ValueError, match="unsupported version 8"):
         RelevanceEvaluator(pools, {"map"}, version=8)

@@ -66,16 +66,11 @@ qrels.test results.test | out.test
 -m all_trec -q -c qrels.test results.trunc | out.test.aqc
 -m all_trec -q -c -M100 qrels.test results.trunc | out.test.aqcM
 -m all_trec -mrelstring.20 -q -l2 qrels.rel_level results.test | out.test.aql
--m all_prefs -q -R prefs prefs.test prefs.results.test | out.test.prefs
--m all_prefs -q -R qrels_prefs qrels.test results.test | out.test.qrels_prefs
--m qrels_jg -q -R qrels_jg qrels.123 results.test | out.test.qrels_jg
 -q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 -mutility.2,-1,0,0 \
 -m 11pt_avg..25,.5,.75 -mndcg.1=3,2=9,4=4.5 -mndcg_cut.10,20,23.4 -msuccess.2,5,20 qrels.test results.test \
 | out.test.meas_params
 -q -m all_trec -Z zscores_file qrels.test results.test | out.test.aqZ
 qrels.comment.test results.comment.test.xz | out.comment.test
--m all_prefs -q -R prefs prefs.comment.test prefs.results.test | out.test.prefs
--m qrels_jg -q -R qrels_jg qrels.comments.123 results.test | out.test.qrels_jg
 qrels.test.with-comments results.test | out.test
 """
 
@@ -271,25 +266,11 @@ def test_one_line_says_where_the_output_differs_on_purpose(trec_eval: Run) -> No
     assert trec_eval("-m", "map", "qrels", "run").stderr == ""
     (line,) = trec_eval("-m", "all_trec", "qrels", "run").stderr.splitlines()
     assert line.startswith("calipers trec_eval: rbp and rbp_resid: by definition")
-    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\nq1 j 1 a 1\n", encoding="utf-8")
-    again = trec_eval("-m", "prefs", "-R", "prefs", "prefs", "run")
-    assert "1 repeated line of preferences counts once" in again.stderr
-    assert values(again.stdout)["prefs_num_prefs_poss", "all"] == "1"
     plain = trec_eval("qrels", "run").stdout
     Path("qrels").write_text(QRELS + "q1 0 b 0\nq2 0 a 1\n", encoding="utf-8")
     again = trec_eval("qrels", "run")
     assert again.stdout == plain
     assert "2 repeated lines of judgments count once; trec_eval refuses" in again.stderr
-
-
-def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
-    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\nq3 j 1 a 1\nq3 j 1 b 0\n", encoding="utf-8")
-    arguments = ["-q", "-m", "all_prefs", "-R", "prefs", "prefs", "run"]
-    assert trec_eval(*arguments).exit_code == 2
-    new, old = (values(trec_eval(*more, "-c", *arguments).stdout) for more in ([], ["--v9"]))
-    assert (new["prefs_num_prefs_poss", "q3"], new["prefs_simp", "q3"]) == ("1", "0.0000")
-    assert (new["prefs_num_prefs_poss", "all"], old["prefs_num_prefs_poss", "all"]) == ("2", "1")
-    assert ("prefs_simp", "q3") not in old
 
 
 # --- wrong calls and wrong input --------------------------------------------------------------------------
@@ -306,8 +287,10 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["--jobs", "0", "qrels", "run"], 1, "--jobs 0 is not a whole number of at least 1"),
         (["-m", "nope", "qrels", "run"], 1, "illegal measure 'nope'"),
         (["-m", "MAP", "qrels", "run"], 1, "illegal measure 'MAP'"),
-        (["-m", "prefs_simp", "qrels", "run"], 4, "'prefs_simp' cannot be calculated from judgments of format qrels"),
-        (["-R", "qrels_prefs", "qrels", "run"], 4, "'num_ret' cannot be calculated from judgments of format"),
+        (["-m", "prefs_simp", "qrels", "run"], 1, "`prefs_simp` left Calipers in 0.4: use trec_eval 10"),
+        (["-m", "all_prefs", "qrels", "run"], 1, "`all_prefs` left Calipers in 0.4: use trec_eval 10"),
+        (["-m", "P_avgjg.5", "qrels", "run"], 1, "`P_avgjg.5` left Calipers in 0.4: use trec_eval 10"),
+        (["-R", "qrels_prefs", "qrels", "run"], 2, "`-R qrels_prefs` left Calipers in 0.4: use trec_eval 10"),
         (["-Z", "nothing", "qrels", "run"], 2, "nothing"),
         (["-D", "1.q3", "qrels", "run"], 7, "no query of run 'tag' has both"),
         (["-m", "P.0", "qrels", "run"], 2, "cutoff 0 of 'P'"),
@@ -318,7 +301,6 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["-m", "utility.1,2", "qrels", "run"], 2, "is not a list of 4 numbers"),
         (["-R", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-T", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
-        (["-R", "prefs", "-m", "prefs", "qrels", "run"], 2, "expected 5 fields"),
         (["nothing", "run"], 2, "nothing"),
         (["qrels", "nothing"], 2, "nothing"),
         (["-", "-"], 1, "standard input"),

@@ -116,7 +116,7 @@ def _names(declaration: Declaration) -> dict[str, Any]:
 
 
 def _of_other_judgments(name: str) -> Card | None:
-    """Return the card of a measure of subtopics, preferences, judges or samples. It has no derived properties."""
+    """Return the card of a measure of subtopics or samples. It has no derived properties."""
     known = look_up(name.partition("@")[0].partition("(")[0].strip())
     if known is None or known[0].reads == "grades":
         return None

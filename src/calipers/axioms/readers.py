@@ -31,7 +31,6 @@ from calipers.measures.forms.blended import Blended, RankBiasedBlended
 from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.free import OverOrders
-from calipers.measures.forms.pairs import AsManyNonRelevant, PairForm
 from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.information import PairInformation
 from calipers.measures.normalisation import Normalised
@@ -95,11 +94,6 @@ def _(form: Counted) -> str:
 @reader.register(JudgedPairs)
 def _(form: Form) -> str:
     return COUNTS_PAIRS
-
-
-@reader.register(PairForm)
-def _(form: PairForm) -> str:
-    return "None: pairs of documents are counted, in the order that a judge prefers or in the opposite order."
 
 
 @reader.register(PairInformation)
@@ -200,11 +194,6 @@ def _(form: Form, by: Denominator) -> str:
 def tie_rule(form: Form) -> str:
     """Return how the form treats ties, in words."""
     return TIES[form.exactness().ties]
-
-
-@tie_rule.register(AsManyNonRelevant)
-def _(form: AsManyNonRelevant) -> str:
-    return "averaged over all orders by a closed form, exact, if each judge has one order of all documents"
 
 
 @tie_rule.register(PairInformation)

@@ -19,7 +19,6 @@ import numpy as np
 from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.checks import check_level, check_whole
 from calipers.collection.judgments import Judgments
-from calipers.collection.preferences import Preferences
 from calipers.collection.query_facts import QueryGroups
 from calipers.collection.runs import Run
 from calipers.collection.subtopics import SubtopicJudgments
@@ -415,8 +414,6 @@ def _mean(name: str, values: Floats, level: float, unit: str) -> MeanChange:
 def _documents(known: Judgments, runs: Sequence[Run], top: int) -> list[tuple[DocumentChange, ...]]:
     if isinstance(known, SubtopicJudgments):
         known = known.collapsed()
-    elif isinstance(known, Preferences):
-        known = known.judgments
     return [tuple(_changes(each)) for each in first_documents(known, runs, top)]
 
 

@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.printing import show
 from calipers.errors import CalipersError
-from calipers.tools.trec_eval.request import FORMATS, HELP, Request, read_request
+from calipers.tools.trec_eval.request import HELP, QRELS, Request, read_request
 
 
 class _Untouched(click.Command):
@@ -45,25 +45,24 @@ def command(context: click.Context) -> None:
 
 
 def _run(request: Request) -> None:
-    from calipers.tools.trec_eval.files import TrecRun, read_judgments
+    from calipers.collection.sources import read_qrels
+    from calipers.tools.trec_eval.files import TrecRun
     from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *files = request.files
-    known = read_judgments(judgments, request.format)
+    known = read_qrels(judgments)
     if known.repeated:
-        _note([_repeated(known.repeated, request.kind)])
+        _note([_repeated(known.repeated)])
     for text in reports(known, [TrecRun(file) for file in files], request, request.jobs, lambda note: _note([note])):
         show(text)
 
 
-def _repeated(lines: int, kind: str) -> str:
+def _repeated(lines: int) -> str:
     """Return a note about lines that repeat another line."""
-    preferences = kind == "preferences"
-    what = "preferences" if preferences else "judgments"
-    there = "counts some twice" if preferences else "refuses a query that is evaluated with them"
     return (
-        f"{lines} repeated line{'s' if lines > 1 else ''} of {what} count{'s' * (lines == 1)} once; trec_eval {there}"
+        f"{lines} repeated line{'s' if lines > 1 else ''} of judgments count{'s' * (lines == 1)} once; trec_eval "
+        "refuses a query that is evaluated with them"
     )
 
 
@@ -78,8 +77,7 @@ def _explained(request: Request) -> str:
         return ""
     from calipers.measures.registry import look_up
 
-    known = FORMATS.get(request.format)
-    lines = [f"\n-R {request.format}: one line per document, {known[1]}\n"] if known else []
+    lines = [f"\n-R qrels: one line per document, {QRELS}\n"] if request.format == "qrels" else []
     for root, _ in request.roots():
         measure = look_up(root.measure) if root.measure else None
         lines.append(f"\n{root.name}\n    {measure[0].sentence if measure else 'Text, not a number.'}\n")

@@ -290,7 +290,7 @@ class Judgments:
     def digest(self) -> str | None:
         """Digest of the sorted (query, document, grade) triples: the same for every format and order of the input.
 
-        None for judgments that are no grades (by subtopic, preferences, several judges, samples).
+        None for judgments that are no grades (by subtopic, preferences, samples).
 
         >>> Judgments.from_dict({"q": {"a": 1, "b": 0}}).digest == Judgments.from_dict({"q": {"b": 0, "a": 1}}).digest
         True

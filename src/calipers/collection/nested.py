@@ -95,7 +95,7 @@ def _check_ids(what: str, ids: Collection[Any], name: str) -> None:
 
 def check_parts(judgments: Any, name: str) -> None:
     """Refuse what is not {query: {part: {document: grade}}}."""
-    shape = "{query: {subtopic, judge or stratum: {document: grade}}}"
+    shape = "{query: {subtopic or stratum: {document: grade}}}"
     check_type(name, judgments, Mapping, shape)
     for parts in judgments.values():
         check_type(name, parts, Mapping, shape)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from calipers.checks import check_type
 from calipers.collection.column_names import ORDER, check_roles
 from calipers.collection.doubtful_numbers import notes_on_large_grades
-from calipers.collection.files import Path, encoding_of, in_encoding, start_of
-from calipers.collection.first_line import first_fields
+from calipers.collection.files import Path, encoding_of, in_encoding
 from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, sniff, table_format
 from calipers.collection.formats.letor import read_letor as read_labels
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
@@ -32,8 +31,7 @@ from calipers.native.scanner import ColumnScanner
 from calipers.plurals import counted
 
 JUDGMENT_FORMATS = (
-    *names_of("judgments", "labels", "table", value="grade"), "subtopics", "preferences", "judges",
-    "samples", "prels",
+    *names_of("judgments", "labels", "table", value="grade"), "subtopics", "preferences", "samples", "prels",
 )  # fmt: skip
 LABELLED = names_of("labels")
 SYSTEM_FORMATS = names_of("run", "scores", "table", value="score")
@@ -119,12 +117,7 @@ def _judgments(
     if format == "preferences":
         from calipers.collection.preferences import read_preferences
 
-        four = len(first_fields(start_of(name, max_unpacked=max_unpacked))) == 4
-        return read_preferences(name, format="qrels_prefs" if four else None, max_unpacked=max_unpacked)
-    if format == "judges":
-        from calipers.collection.several_judges import read_several_judges
-
-        return read_several_judges(name, max_unpacked=max_unpacked)
+        return read_preferences(name, max_unpacked=max_unpacked)
     if format in ("samples", "prels"):
         from calipers.collection.samples import read_samples
 

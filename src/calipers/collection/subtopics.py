@@ -160,7 +160,7 @@ class SubtopicJudgments(Judgments):
 
 
 def flat_columns(judgments: Nested, name: str) -> tuple[Ids, Ids, Ids, Floats]:
-    """Return the columns of {query: {part: {document: grade}}}, where a part is a subtopic, a judge or a stratum."""
+    """Return the columns of {query: {part: {document: grade}}}, where a part is a subtopic or a stratum."""
     check_parts(judgments, name)
     rows = [
         (query, part, document, grade)

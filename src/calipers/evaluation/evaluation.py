@@ -80,9 +80,7 @@ def evaluate(
     """Score runs on judgments under measures.
 
     judgments: a path, `irds:DATASET_ID`, a frame, {query: {document: grade}}, or what `read_judgments` returns. For
-        measures of diversity also {query: {subtopic: {document: grade}}} or what `read_subtopics` returns; for measures
-        of preferences and of several judges {query: {judge: {document: grade}}}, or what `read_preferences` and
-        `read_several_judges` return.
+        measures of diversity also {query: {subtopic: {document: grade}}} or what `read_subtopics` returns.
     runs: paths, frames, {query: {document: score}}, {query: [documents]}, {name: run}, arrays with one score per label,
         or what `read_runs` returns.
     like: the tool whose conventions are the defaults of the other options, such as `trec_eval` (10.0), `letor4` or

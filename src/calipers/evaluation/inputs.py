@@ -30,8 +30,6 @@ ROWS_AT_ONCE = 500_000  # judged documents whose lists are scored in one go
 NEEDS = {
     "grades": "one grade per document",
     "subtopics": "judgments by subtopic",
-    "preferences": "preferences",
-    "judges": "judgments of several judges",
     "samples": "judgments of a sample",
 }
 
@@ -71,15 +69,7 @@ def _as_judgments(judgments: Any, kind: str, columns: ColumnNames | None) -> Jud
 
 
 def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
-    """Return judgments of some kind from {query: {judge or subtopic: {document: grade}}}."""
-    if kind == "preferences":
-        from calipers.collection.preferences import Preferences
-
-        return Preferences.from_levels(judgments)
-    if kind == "judges":
-        from calipers.collection.several_judges import SeveralJudges
-
-        return SeveralJudges.from_judges(judgments)
+    """Return judgments of some kind from {query: {subtopic or stratum: {document: grade}}}."""
     if kind == "samples":
         from calipers.collection.samples import SampledJudgments
 

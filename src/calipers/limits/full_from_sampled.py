@@ -133,7 +133,7 @@ def estimate_full(
     """
     named = dict(parse_all(measures))
     if kind_read(named.values()) != "grades":
-        raise CalipersError("estimates need measures of one grade per item, not of diversity or preferences")
+        raise CalipersError("estimates need measures of one grade per item, not of diversity")
     check_whole("items", items, 2, LARGEST_CATALOGUE)
     check_whole("negatives", negatives, 1, LARGEST_SAMPLE if replacement else min(LARGEST_SAMPLE, items - 1))
     check_number("gamma", gamma, least=0, most=LARGEST_GAMMA)

@@ -205,7 +205,7 @@ def sampled(
     <BLANKLINE>
     """
     if kind_read(evaluation.measures.values()) != "grades":
-        raise CalipersError("sampled rankings need one grade per item: measures of diversity and preferences have none")
+        raise CalipersError("sampled rankings need one grade per item: measures of diversity have none")
     if evaluation.options.depth is not None or evaluation.options.condensed:
         raise CalipersError("sampled rankings need the whole rankings: leave out depth and condensed")
     if not evaluation.runs:

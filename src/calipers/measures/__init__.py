@@ -153,21 +153,6 @@ from calipers.measures.preference import (
 from calipers.measures.preference import (
     bpref as bpref,
 )
-from calipers.measures.preference_pairs import (
-    number_of_preferences as prefs_num,
-)
-from calipers.measures.preference_pairs import (
-    share_by_documents as prefs_pair,
-)
-from calipers.measures.preference_pairs import (
-    share_by_judge as prefs_avgjg,
-)
-from calipers.measures.preference_pairs import (
-    share_of_preferences as prefs_simp,
-)
-from calipers.measures.preference_pairs import (
-    share_with_as_many_non_relevant as prefs_avgjg_Rnonrel,
-)
 from calipers.measures.registry import Declaration, declared
 from calipers.measures.sampled import (
     extended_inferred_average_precision as xinfAP,
@@ -195,18 +180,6 @@ from calipers.measures.sets import (
 )
 from calipers.measures.sets import (
     set_recall as SetR,
-)
-from calipers.measures.several_judges import (
-    average_precision_over_judges as map_avgjg,
-)
-from calipers.measures.several_judges import (
-    mean_over_judges as MeanJudge,
-)
-from calipers.measures.several_judges import (
-    precision_at_multiple_over_judges as Rprec_mult_avgjg,
-)
-from calipers.measures.several_judges import (
-    precision_over_judges as P_avgjg,
 )
 from calipers.measures.trec import (
     binary_gain as binG,
@@ -315,20 +288,17 @@ __all__ = [
     "Hits",
     "IPrec",
     "Judged",
-    "MeanJudge",
     "NumQ",
     "NumRel",
     "NumRelRet",
     "NumRet",
     "P",
-    "P_avgjg",
     "Parameter",
     "Q",
     "RPrec",
     "Recall",
     "Rndcg",
     "Rprec_mult",
-    "Rprec_mult_avgjg",
     "SetAP",
     "SetF",
     "SetP",
@@ -349,18 +319,12 @@ __all__ = [
     "ideal_dcg",
     "infAP",
     "infNDCG",
-    "map_avgjg",
     "nDCG",
     "nERR",
     "nNRBP",
     "ndcg_rel",
     "num_nonrel_judged_ret",
     "order_information",
-    "prefs_avgjg",
-    "prefs_avgjg_Rnonrel",
-    "prefs_num",
-    "prefs_pair",
-    "prefs_simp",
     "relative_P",
     "statAP",
     "unj",

@@ -120,12 +120,11 @@ class Root(Record):
     fixed: Mapping[str, Any] = MappingProxyType({})
     rel: bool = True  # it depends on the relevance level
     by_query: bool = True  # it is printed for each query
-    kind: str = "grades"  # kind of judgments that it reads
 
     @property
     def whole(self) -> bool:
         """True if trec_eval prints it as a whole number, the sum over the queries."""
-        return self.name.startswith(("num_", "prefs_num_"))
+        return self.name.startswith("num_")
 
     @property
     def family(self) -> bool:
@@ -138,15 +137,6 @@ class Root(Record):
             return [(self.name, dict(self.fixed))]
         return [(name, {**self.fixed, **found}) for name, found in self.reads(self, text or self.default)]
 
-
-_COUNTED_PAIRS = {
-    "prefs_num_prefs_poss": {"retrieved": 0, "fulfilled": False},
-    "prefs_num_prefs_ful": {"retrieved": 0, "fulfilled": True},
-    "prefs_num_prefs_ful_ret": {"retrieved": 2, "fulfilled": True},
-}
-_OF_PAIRS = ("prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel")
-_ENDINGS = {"": 0, "_ret": 2, "_imp": 1}  # and how many documents of a pair must be retrieved
-KINDLESS = ("runid", "num_q")  # which any judgments will do for
 
 # In the order in which trec_eval prints them.
 _ROOTS = (
@@ -186,16 +176,6 @@ _ROOTS = (
     Root("set_map", "SetAP"),
     Root("set_F", "SetF", _root_of_number, "beta"),
     Root("num_nonrel_judged_ret", "num_nonrel_judged_ret"),
-    *(Root(name, "prefs_num", fixed=fixed, rel=False, kind="preferences") for name, fixed in _COUNTED_PAIRS.items()),
-    *(
-        Root(name + ending, name, fixed={"retrieved": retrieved}, rel=False, kind="preferences")
-        for ending, retrieved in _ENDINGS.items()
-        for name in _OF_PAIRS
-        if retrieved != 1 or name != _OF_PAIRS[-1]
-    ),
-    Root("map_avgjg", "map_avgjg", kind="judges"),
-    Root("P_avgjg", "P_avgjg", _cutoffs, default=CUTOFFS, kind="judges"),
-    Root("Rprec_mult_avgjg", "Rprec_mult_avgjg", _fractions, "multiple", MULTIPLES, kind="judges"),
     Root("yaap", "yaap"),
     Root("rbp", "RBP", _gains, "p", fixed={"p": 0.9, "gain": "linear"}, rel=False),
     Root("rbp_resid", "RBP-residual", _gains, "p", fixed={"p": 0.9}, rel=False),
@@ -217,12 +197,7 @@ ALL_TREC_9 = (
     "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P", "set_recall", "set_relative_P",
     "set_map", "set_F", "num_nonrel_judged_ret",
 )  # fmt: skip
-ALL_PREFS = ("runid", "num_q", *(root.name for root in _ROOTS if root.kind == "preferences"))
-JUDGES = ("runid", "num_q", *(root.name for root in _ROOTS if root.kind == "judges"))
-NICKNAMES = {
-    "official": OFFICIAL, "set": SETS, "all_trec": (*ALL_TREC_9, "unj", "rbp", "rbp_resid"), "all_prefs": ALL_PREFS,
-    "prefs": ALL_PREFS[:8], "qrels_jg": JUDGES,
-}  # fmt: skip
+NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": (*ALL_TREC_9, "unj", "rbp", "rbp_resid")}
 NICKNAMES_9 = {**NICKNAMES, "all_trec": ALL_TREC_9}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import singledispatch
 
 from calipers.measures.forms import Form, JudgedOnly, JudgedPairs
-from calipers.measures.forms.judges import OverJudges
 from calipers.measures.information import PairInformation
 
 
@@ -20,9 +19,3 @@ def judged_only(form: Form) -> Form:
 def _(form: Form) -> Form:
     """Keep a form that never looks at unjudged documents."""
     return form
-
-
-@judged_only.register(OverJudges)
-def _(form: OverJudges) -> Form:
-    """Leave documents out per judge: a document that one judge did not judge may be judged by another."""
-    return OverJudges(judged_only(form.of))

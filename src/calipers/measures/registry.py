@@ -27,7 +27,7 @@ Found = TypeVar("Found")
 
 COMMON = {"judged_only": JUDGED_ONLY}  # parameters of every measure
 Average = Literal["arithmetic", "geometric", "sum"]
-Reads = Literal["grades", "subtopics", "preferences", "judges", "samples"]
+Reads = Literal["grades", "subtopics", "samples"]
 
 
 class Declaration(Record):
@@ -349,7 +349,7 @@ class Measure(Record):
     def reads(self) -> Reads:
         """The kind of judgments that the measure needs."""
         of = self.parameters.get("of")
-        return of.reads if isinstance(of, Measure) and self.declaration.reads == "grades" else self.declaration.reads
+        return of.reads if isinstance(of, Measure) else self.declaration.reads
 
     @property
     def exactness(self) -> ComputationMethod:
@@ -362,11 +362,10 @@ class Measure(Record):
 
     def bind(self, pool: Pool) -> Measure:
         """Return the measure with the parameter that it takes from the judgments: max_grade."""
-        of = self.parameters.get("of")
-        if self.reads != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
+        if isinstance(of := self.parameters.get("of"), Measure):
+            return self.with_(of=of.bind(pool))
+        if self.reads != pool.kind:
             raise CalipersError(_unlike(self, pool.kind))
-        if isinstance(of, Measure):
-            return self.with_(of=of.bind(pool.inner if self.declaration.reads == "judges" else pool))
         if "max_grade" in self.declaration.defaults and self.parameters["max_grade"] is None:
             return self.with_(max_grade=pool.largest_grade)
         return self
@@ -400,8 +399,7 @@ class Measure(Record):
 
 FOR_WHAT = {
     "subtopics": "ERR-IA, alpha-nDCG, D#-nDCG and similar measures",
-    "preferences": "prefs_simp, prefs_pair, prefs_avgjg and similar measures",
-    "judges": "map_avgjg, P_avgjg and similar measures",
+    "preferences": "calipers information",
     "samples": "xinfAP, infNDCG and statAP",
 }
 

@@ -29,7 +29,7 @@ from calipers.collection.runs import DictRun
 from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
-from calipers.measures.dialects import ALL_TREC_9, KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS
+from calipers.measures.dialects import ALL_TREC_9, NICKNAMES, NICKNAMES_9, ROOTS
 from calipers.native.columns import Retrieved
 from calipers.tools.infinite_scores import with_infinite_scores
 from calipers.tools.trec_eval.lines import FLOOR
@@ -48,7 +48,7 @@ __all__ = [
 
 __version__ = "0.5.11"  # of pytrec_eval-terrier, which this module replaces
 
-_MEASURES = {9: frozenset(ALL_TREC_9), 10: frozenset(name for name, root in ROOTS.items() if root.kind == "grades")}
+_MEASURES = {9: frozenset(ALL_TREC_9), 10: frozenset(ROOTS)}
 _NICKNAMES = {9: NICKNAMES_9, 10: NICKNAMES}
 _RULES = {9: CONVENTIONS["trec_eval-9"], 10: CONVENTIONS["trec_eval"]}
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
@@ -180,9 +180,6 @@ def _columns(measures: Iterable[str], request: Request, rules: Convention, versi
     for name in measures:
         for root, parameters in _named(name, version):
             asked.setdefault(root, set()).update(parameters)
-    for name in asked:
-        if ROOTS[name].kind != "grades" and name not in KINDLESS:
-            raise ValueError(f"unsupported measure {name}: it does not read one grade per document")
     try:
         return [
             column

@@ -283,7 +283,7 @@ def _ranges(
     """Return the ranges. refused: gets the measures without ranges; if it is None, they are errors."""
     options = _options(evaluation.options)
     if kind_read(evaluation.measures.values()) != "grades":
-        raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
+        raise CalipersError("ranges need one grade per document: measures of diversity have none")
     check_whole("unseen", unseen, 0)
     known, costs = evaluation.known, evaluation.costs
     grades = possible_grades(known, max_grade)

@@ -324,14 +324,10 @@ def by_intent(lists: Lists) -> ByIntent:
 
 
 def _by_intent(lists: Lists) -> ByIntent:
+    """Return each list once for each intent starts[q] to starts[q + 1] of its query."""
     pool = subtopics_of(lists.pool)
-    return by_part(lists, pool.intents, pool.document, pool.starts)
-
-
-def by_part(lists: Lists, parts: Pool, document: Ints, starts: Ints) -> ByIntent:
-    """Return each list once for each part starts[q] to starts[q + 1] of its query. Rows have a `document` each."""
-    pool = lists.pool
-    answers = pool.once("answers", lambda: np.argsort(document, kind="stable"))  # rows of the parts, by document
+    parts, document, starts = pool.intents, pool.document, pool.starts
+    answers = pool.once("answers", lambda: np.argsort(document, kind="stable"))  # rows of the intents, by document
     count = pool.once("answers of each", lambda: np.bincount(document, minlength=len(pool.grade)))
     start = pool.once("answers from", lambda: np.cumsum(count) - count)
     number = count[lists.document]

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING
 
 from calipers.collection.files import blocks
 from calipers.collection.judgments import Judgments
-from calipers.collection.preferences import read_preferences
 from calipers.collection.reader import scan
 from calipers.collection.runs import FileRun
-from calipers.collection.several_judges import read_several_judges
-from calipers.collection.sources import read_qrels
 from calipers.errors import CalipersError
 from calipers.native.columns import Precision, Retrieved
 from calipers.native.id_text import decode
@@ -23,15 +20,6 @@ if TYPE_CHECKING:
     from calipers.collection.files import Block
 
 _AFTER_THE_TAG = re.compile(rb"^([ \t]*[^ \t\n]+(?:[ \t]+[^ \t\n]+){5})[ \t][^\n]*", re.MULTILINE)
-
-
-def read_judgments(path: str, format: str) -> Judgments:
-    """Read a file of judgments in one of trec_eval's formats: qrels, qrels_jg, prefs or qrels_prefs."""
-    if format == "qrels":
-        return read_qrels(path)
-    if format == "qrels_jg":
-        return read_several_judges(path)
-    return read_preferences(path, format=format)
 
 
 class TrecRun(FileRun):

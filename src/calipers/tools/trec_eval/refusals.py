@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from calipers.errors import CalipersError
 
-CANNOT_BE_CALCULATED = 4
-
 
 class Refused(CalipersError):
     """An error with an exit code of trec_eval's."""

@@ -15,7 +15,7 @@ from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import in_batches
 from calipers.lists import Floats, Ints, Lists
-from calipers.measures.dialects import KINDLESS, Root
+from calipers.measures.dialects import Root
 from calipers.measures.forms import Form
 from calipers.measures.interpolated import ROUNDINGS
 from calipers.measures.registry import Measure, look_up
@@ -53,17 +53,13 @@ class ReportedMeasure:
             offered = {"rel": request.level, "documents": request.documents, **convention.parameters}
             if not root.rel:
                 del offered["rel"]
-            if root.kind == "judges":
-                offered["judged_only"] = request.judged_only  # by each judge
             taken = {key: value for key, value in offered.items() if key in declaration.defaults}
             columns.append(cls(name, root, Measure.of(declaration, {**taken, **fixed, **parameters})))
         return columns
 
     def form(self, judgments: Judgments) -> Form | None:
         """Return how it scores lists of these judgments, or None for text."""
-        if self.measure is None:
-            return None
-        return self.measure.form if self.root.name in KINDLESS else self.measure.bind(judgments.pool).form
+        return None if self.measure is None else self.measure.bind(judgments.pool).form
 
     def asks_nothing(self, relevant: Floats) -> bool:
         """Return True for a precision at a recall of 0 documents, given the number of relevant documents per list."""
@@ -116,19 +112,18 @@ def reports(
     forms = [column.form(known) for column in wanted]
     order = _order(known, request)
     zscores = None if request.zscores is None else read_zscores(request.zscores)
-    pairs = request.kind == "preferences"
     said: set[str] = set()
-    for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.precision, jobs):
+    for batch in in_batches(runs, known, request.depth or 0, convention.precision, jobs):
         lists = Lists.of(known.pool, batch)
         retrieved = lists.length > 0
-        if request.judged_only and request.kind == "grades":
+        if request.judged_only:
             lists = lists.where(lists.grade >= 0).condensed()
         emptied = lists.query[(lists.length == 0) & retrieved]
         relevant = known.pool.relevant(request.level)[emptied].astype(np.float64)
         if undefined := [column.name for column in wanted if column.name not in said and column.asks_nothing(relevant)]:
             note(f"{' and '.join(undefined)}: 0 where nothing is left of a list; trec_eval prints nan")
             said.update(undefined)
-        ranked = _ascending(lists, request.depth) if pairs else lists.under(convention.ties)
+        ranked = lists.under(convention.ties)
         shape = (len(batch), len(known.queries))
         # Some measures are one but for their averages: gm_map is map query by query.
         scores = {form: np.nan_to_num(form.score(ranked), nan=0.0) for form in forms if form is not None}
@@ -143,12 +138,6 @@ def _order(judgments: Judgments, request: Request) -> Ints:
     names = judgments.queries
     looked = [q for q in range(len(names)) if request.only_query in (None, names[q])]
     return np.array(sorted(looked, key=lambda q: encode(names[q])), np.int64)
-
-
-def _ascending(lists: Lists, depth: int | None) -> Lists:
-    """Break ties by document id, ascending, as trec_eval does for preferences, and cut the lists after that."""
-    ranked = lists.under("docid-ascending")
-    return ranked if depth is None else ranked.top(depth)
 
 
 @dataclass(frozen=True)
@@ -220,7 +209,7 @@ def _counts_missing(column: ReportedMeasure, request: Request) -> bool:
     root = column.root.name
     if request.version_9:
         return root in ("num_rel", "num_q")
-    return root in ("num_rel", "num_q", "ideal_dcg", "prefs_num_prefs_poss", "yaap")
+    return root in ("num_rel", "num_q", "ideal_dcg", "yaap")
 
 
 def _check(judgments: Judgments, answered: Any, order: Ints, tag: str, request: Request) -> None:

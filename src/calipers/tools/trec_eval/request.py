@@ -6,9 +6,10 @@ import getopt
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.measures.dialects import KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
+from calipers.measures.dialects import NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.record import Record
-from calipers.tools.trec_eval.refusals import CANNOT_BE_CALCULATED, Refused
+from calipers.removed_names import farewell
+from calipers.tools.trec_eval.refusals import Refused
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
@@ -33,8 +34,8 @@ HELP = (
 Print what trec_eval prints, for one run or for several, one after the other.
 
   -q             values for each query too, before those for all
-  -m measure     a measure, or a set of them: official (the default), all_trec, set, all_prefs, prefs, qrels_jg;
-                 may be repeated.
+  -m measure     a measure, or a set of them: official (the default), all_trec, set; may be
+                 repeated.
                  Parameters follow a dot: -m P.5,10  -m ndcg.1=3,2=9  -m iprec_at_recall..1,.5
   -c             queries that the run lacks count 0; without it they are an error (9.x leaves them out)
   -n             no values for all queries
@@ -42,7 +43,7 @@ Print what trec_eval prints, for one run or for several, one after the other.
   -M num         only the first num documents of each list
   -J             without unjudged documents
   -N num         documents in the collection, which utility may need
-  -R format      of the judgments: qrels (the default), prefs, qrels_prefs, qrels_jg
+  -R format      of the judgments: qrels, which is all there is
   -T format      of the runs: trec_results, which is all there is
   -Z file        z-scores: lines of query, measure, mean and standard deviation
   -D level       level.query evaluates that query only; other debugging output is not printed
@@ -51,19 +52,13 @@ Print what trec_eval prints, for one run or for several, one after the other.
   --jobs num     threads that read files (the cores)
   -h, -v         this help (with -m: what the measures are); the version
 
-judgments and runs may be compressed; - is standard input. Exit codes: 1 for a wrong call, 2 for wrong input, 4 for a
-measure that judgments of this format cannot give, 7 where no query has both results and judgments.
+judgments and runs may be compressed; - is standard input. Exit codes: 1 for a wrong call, 2 for wrong input, 7 where
+no query has both results and judgments.
 """
 )
 
 
-FORMATS = {  # of judgments: the kind of each, and what a line holds
-    "qrels": ("grades", "query iteration document grade"),
-    "qrels_jg": ("judges", "query judge document grade"),
-    "prefs": ("preferences", "query group subgroup document level"),
-    "qrels_prefs": ("preferences", "query group document level"),
-}
-
+QRELS = "query iteration document grade"  # a line of judgments
 
 # Measures for which 10.0 evaluates one unjudged document where a run lacks a query, if they have parameters.
 EVALUATED_WHERE_MISSING = ("relstring", "utility", "rbp_resid")
@@ -95,11 +90,6 @@ class Request(Record):
         return "trec_eval-9" if self.version_9 else "trec_eval"
 
     @property
-    def kind(self) -> str:
-        """Kind of the judgments."""
-        return FORMATS[self.format][0]
-
-    @property
     def only_query(self) -> str | None:
         _, dot, query = self.debug.partition(".")
         return query if dot else None
@@ -127,13 +117,6 @@ class Request(Record):
                 )
         return found
 
-    def check_measures(self) -> None:
-        """Refuse measures that need other judgments."""
-        for root, _ in self.roots():
-            if root.kind != self.kind and root.name not in KINDLESS:
-                message = f"measure '{root.name}' cannot be calculated from judgments of format {self.format}"
-                raise Refused(message, CANNOT_BE_CALCULATED)
-
     def roots(self) -> list[tuple[Root, str]]:
         """Return the requested measures in the order of trec_eval, with their parameters. The first parameters win."""
         asked: dict[str, str] = {}
@@ -149,6 +132,8 @@ def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str,
         return [(name, "") for name in nicknames[typed.partition(".")[0]]]
     found = split_root(typed)
     if found is None or not typed.startswith(found[0].name):  # trec_eval distinguishes upper and lower case
+        if left := farewell("measure", typed):
+            raise Refused(left, 1)
         reason = refusal(typed.partition(".")[0])
         raise Refused(f"illegal measure '{typed}'" + (f": {reason}" if reason else ""), 1)
     root, text = found
@@ -206,11 +191,11 @@ def _check(request: Request) -> None:
     if request.files.count("-") > 1:
         raise Refused("only one of the inputs can be - (standard input)", 1)
     request.roots()
-    if request.format not in FORMATS:
-        raise Refused(f"illegal format '{request.format}' of judgments; expected one of {', '.join(FORMATS)}", 2)
+    if request.format != "qrels":
+        illegal = f"illegal format '{request.format}' of judgments; expected qrels"
+        raise Refused(farewell("option", f"-R {request.format}", "trec_eval") or illegal, 2)
     if request.results_format != "trec_results":
         raise Refused(f"illegal format '{request.results_format}' of results; expected trec_results", 2)
-    request.check_measures()
 
 
 _FLAGS = {"-q": "by_query", "-c": "complete", "-J": "judged_only", "-h": "help", "-v": "version", "--v9": "version_9"}
