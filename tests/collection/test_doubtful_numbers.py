@@ -76,6 +76,43 @@ def test_ranks_as_scores_are_refused(kind: str, tmp_path: Path) -> None:
     assert score(cal.read_runs(source, columns={"score": "score"})) == score(RANKS) != best_first
 
 
+def trec(path: Path, nested: Nested, rank: Callable[[int, int], object]) -> str:
+    lists = [(query, [*inner.items()]) for query, inner in nested.items()]
+    lines = [f"{q} Q0 {d} {rank(i, len(of))} {score} t" for q, of in lists for i, (d, score) in enumerate(of, 1)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
+
+
+RANKS_OF_TREC: list[Callable[[int, int], object]] = [lambda place, n: place, lambda place, n: 0, lambda place, n: "-"]
+
+
+@pytest.mark.parametrize("rank", RANKS_OF_TREC)
+def test_ranks_as_scores_of_a_trec_run_are_refused(rank: Callable[[int, int], object], tmp_path: Path) -> None:
+    file = trec(tmp_path / "a.run", RANKS, rank)
+    with pytest.raises(CalipersError, match=r"1, 2, ..., n down the lists.*name the format 'run'"):
+        cal.evaluate(QRELS, file, "AP")
+    assert score(cal.read_runs(file, format="run")) == score(RANKS)
+    words = ["evaluate", str(tmp_path / "qrels"), file, "-m", "AP"]
+    (tmp_path / "qrels").write_text(
+        "".join(f"{q} 0 {d} {grade}\n" for q, of in QRELS.items() for d, grade in of.items())
+    )
+    refused, insisted = calipers(*words), calipers(*words, "--systems-as", "run")
+    assert (refused.returncode, "(option --systems-as)" in refused.stderr, insisted.returncode) == (2, True, 0)
+    assert calipers("trec_eval", tmp_path / "qrels", file).returncode == 0
+
+
+def test_other_scores_of_a_trec_run_are_accepted(tmp_path: Path) -> None:
+    rising = trec(tmp_path / "rising", RANKS, lambda place, n: n + 1 - place)  # the last line is the best document
+    assert score(rising) == score(RANKS)
+    others = [
+        {query: RANKS[query] for query in QUERIES[:2]},
+        {**RANKS, "q2": {"d0": 2, "d1": 1, "d2": 3}},
+        {query: dict([*ranked.items()][:2]) for query, ranked in RANKS.items()},
+    ]
+    for number, other in enumerate(others):
+        assert score(trec(tmp_path / str(number), other, lambda place, n: 0)) == score(other)
+
+
 @pytest.mark.parametrize(
     "accepted",
     [

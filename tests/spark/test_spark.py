@@ -142,6 +142,29 @@ def test_warnings_are_those_of_the_local_engine(frames, simulated):
     assert {*found.notes} <= {*local.notes}
 
 
+def test_notes_on_ties_name_the_measures_whose_orders_are_drawn(session):
+    from calipers import spark
+
+    judgments = session.createDataFrame([("q", "a", 1), ("q", "b", 0)], "query string, doc string, grade int")
+    runs = session.createDataFrame(
+        [("s", "q", d, 1.0) for d in "ab"], "system string, query string, doc string, score double"
+    )
+    scores = spark.evaluate(judgments, runs, ["AP", "infAP", "Z(ERR)"])
+    notes = spark.collect(scores, warn=False).notes
+    assert any("averaged over all orders (infAP: over drawn orders)" in note for note in notes)
+
+
+def test_collected_scores_of_runs_that_stopped_early_are_refused(session):
+    from calipers import spark
+
+    judgments = session.createDataFrame([(f"q{i}", "a", 1) for i in range(5)], "query string, doc string, grade int")
+    rows = [("whole", f"q{i}", "a", 1.0) for i in range(5)] + [("stopped", "q0", "a", 1.0)]
+    runs = session.createDataFrame(rows, "system string, query string, doc string, score double")
+    with pytest.raises(cal.CheckFailed, match="stopped lacks 4 of 5"):
+        cal.compare(spark.collect(spark.evaluate(judgments, runs, ["RR"]), warn=False), warn=False)
+    cal.compare(spark.collect(spark.evaluate(judgments, runs, ["RR"], missing=0), warn=False), warn=False)
+
+
 @pytest.mark.parametrize(
     "options",
     [

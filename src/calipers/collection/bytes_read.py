@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
-LOOKS = 3 << 16  # bytes of a file that are looked at before and after it is read
+LOOKS = 4 << 16  # bytes of a file that are looked at before and after it is read
 
 
 class Meter:

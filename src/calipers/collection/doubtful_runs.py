@@ -1,17 +1,21 @@
-"""Runs that are not what they look like: ordered by distances, or full of documents that are their own queries."""
+"""Runs that are not what they look like: with ranks or distances as scores, or with queries among their results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import pairwise
 
 import numpy as np
 
-from calipers.collection.doubtful_numbers import OPPOSITE, are_opposite
-from calipers.collection.files import start_of
+from calipers.collection.chunks import whole_lines
+from calipers.collection.doubtful_numbers import LISTS, LONG, OPPOSITE, are_opposite
+from calipers.collection.files import START, blocks, start_of
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import DictRun, FileRun, RenamedRun, Run, RunView, unwrapped
 from calipers.collection.table_rows import RowsRun
+from calipers.errors import CalipersError
 from calipers.native.ids import encode
 
 LINES = 200  # of a TREC file that are looked at
@@ -28,6 +32,44 @@ def doubts_about(runs: Mapping[str, Run], judgments: Judgments) -> dict[str, lis
         for text in _doubts(run, judgments):
             found.setdefault(text, []).append(name)
     return found
+
+
+def refuse_ranks(path: str, *, max_unpacked: int | None = None) -> None:
+    """Refuse a TREC file whose scores are 1, 2, ..., n down its first lists, and whose ranks do not say otherwise."""
+    places: dict[bytes, int] = {}
+    rank = math.inf
+    for fields in _fields(path, max_unpacked):
+        before, place = rank, places.get(fields[0], 0) + 1
+        score, rank = _number(fields[4]), _number(fields[3])
+        if score != place or (place > 1 and rank < before):
+            return
+        if place == 1 and len(places) > LISTS:
+            break
+        places[fields[0]] = place
+    if sum(place >= LONG for place in places.values()) >= LISTS:
+        raise CalipersError(
+            "the scores are 1, 2, ..., n down the lists, as ranks are, and the largest would be best. Negate them, or, "
+            "if they are scores, name the format 'run'",
+            file=path,
+            parameter="systems_as",
+        )
+
+
+def _fields(path: str, max_unpacked: int | None) -> Iterator[list[bytes]]:
+    """Yield the fields of each line of a TREC run."""
+    with closing(blocks(path, max_unpacked=max_unpacked, size=START)) as source:
+        for text in whole_lines(source, START):
+            for line in text.split(b"\n"):
+                if not line.startswith(b"#") and len(fields := line.split()) >= 6:
+                    yield fields
+
+
+def _number(text: bytes) -> float:
+    """Return a number, or NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _doubts(run: Run, judgments: Judgments) -> list[str]:

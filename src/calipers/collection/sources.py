@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calipers.checks import check_type
 from calipers.collection.column_names import ORDER, check_roles
 from calipers.collection.doubtful_numbers import notes_on_large_grades
+from calipers.collection.doubtful_runs import refuse_ranks
 from calipers.collection.files import Path, encoding_of, in_encoding
 from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, sniff, table_format
 from calipers.collection.formats.letor import read_letor as read_labels
@@ -282,6 +283,8 @@ class _RunReading:
         if self.query_ids is not None and format != "responses":
             raise CalipersError(f"query_ids are for search responses, and this is {_a(format)}", file=path)
         if format == "run":
+            if self.format is None:
+                refuse_ranks(path, max_unpacked=self.max_unpacked)
             return [FileRun(path, self.name, self.max_unpacked)]
         if format == "scores":
             return [ScoreFile(path, self.name, self.max_unpacked)]

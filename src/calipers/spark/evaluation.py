@@ -16,7 +16,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation.inputs import reads_subtopics
 from calipers.evaluation.options import Policy, ScoringOptions
 from calipers.evaluation.scoring import refuse_flat
-from calipers.measures.exactness import inexact_measures, may_sample
+from calipers.measures.exactness import drawn_orders, inexact_measures, may_sample
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.normalisation import population_of_bounds
@@ -306,6 +306,8 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure], ambiguous: Ma
         "ambiguous": ambiguous,
         **task.options.as_metadata(),
         "exactness": inexact_measures(bound, drawn),
+        "missing_is_given": task.options.missing is not None,
+        "drawn": drawn_orders(bound, [name for place, name in enumerate(bound) if place in drawn]),
     }
     noted = {"system": said} | {
         name: {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
 
+OF_FRAMES = ("systems", "ambiguous", "drawn", "missing_is_given")  # facts that `Scores` has elsewhere
 FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
 NO_COMMON_QUERY = "no query in common: none of the runs answers a query of the judgments"
 
@@ -129,6 +130,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
 
     warn: as in `calipers.evaluate`.
     """
+    from calipers.results.incomplete_runs import incomplete_runs
     from calipers.results.messages import RunSummary, missing_names, notes_about, notes_on_lacking
     from calipers.results.scores import Coverage, Scores
 
@@ -163,7 +165,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
         for name, missing, ties, unjudged, names in columns
     ]
     said = about(scores, "system")
-    notes = (*notes_on_lacking(seen, len(queries)), *notes_about(seen, said["ties"]))
+    notes = (*notes_on_lacking(seen, len(queries)), *notes_about(seen, said["ties"], drawn=said["drawn"]))
     warn_user(notes, warn)
     return Scores(
         measures=tuple(measures),
@@ -173,7 +175,10 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
         reasons=reasons,
         definitions=_definitions(scores, measures),
         coverage=coverage,
-        metadata={key: value for key, value in said.items() if key not in ("systems", "ambiguous")},
+        metadata={
+            **{key: value for key, value in said.items() if key not in OF_FRAMES},
+            "incomplete": {} if said["missing_is_given"] else incomplete_runs(coverage, systems),
+        },
         notes=notes,
         ambiguous_names={str(name): tuple(files) for name, files in said.get("ambiguous", {}).items()},
     )
