@@ -33,9 +33,10 @@ def test_scores_cannot_be_changed_in_place() -> None:
     exp = cal.Experiment({"q": {"a": 1, "b": 0}}, {"old": {"q": ["b", "a"]}}, "AP RR", warn=False)
     causes = exp.audit(like=["ranx"]).attributions
     assert causes
-    for handed_out in (exp.scores.coverage.length, *(each.difference for each in causes.values())):
+    assert exp.scores.coverage is not None
+    for facts in (exp.scores.coverage.length, *(each.difference for each in causes.values())):
         with pytest.raises(ValueError, match="read-only"):
-            handed_out[...] = 1
+            facts[...] = 1
     for outcome in cal.compare(SCORES, warn=False).outcomes:
         with pytest.raises(ValueError, match="read-only"):
             outcome.p[0] = 0.0

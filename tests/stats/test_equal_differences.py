@@ -17,7 +17,7 @@ from calipers.planning.repeats import repeated_runs
 from calipers.results.score_files import as_scores
 from calipers.stats.comparison import TESTS
 from calipers.stats.differences import Differences
-from calipers.stats.leave_one_out import p_without
+from calipers.stats.leave_one_out import t_without
 from calipers.stats.significance import STUDENTISED, Settings, smallest_p
 from calipers.stats.significance import TESTS as PAIRWISE
 
@@ -105,8 +105,8 @@ def test_the_bootstrap_has_no_infinite_interval() -> None:
 
 
 def test_without_a_query_the_rest_may_be_equal() -> None:
-    _, p = p_without(Differences.of(np.array([[0.2, 0.2, 0.2, 0.9], [0.1, 0.1, 0.1, 0.1]]), ONE, OTHER))
-    assert np.isnan(p[0]).tolist() == [False, False, False, True]
+    _, t, _ = t_without(Differences.of(np.array([[0.2, 0.2, 0.2, 0.9], [0.1, 0.1, 0.1, 0.1]]), ONE, OTHER))
+    assert np.isnan(t[0]).tolist() == [False, False, False, True]
 
 
 def test_equal_differences_of_repeated_runs() -> None:
