@@ -86,6 +86,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             ),
             _TREC_EVAL,
         ),
+        "statap": "use infNDCG, or NIST's sample_eval.pl",
+        "xinfap": "use infNDCG, or NIST's sample_eval.pl",
     },
     "name": {
         "FeatureFile": "use `sklearn.datasets.load_svmlight_file`",

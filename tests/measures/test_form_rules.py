@@ -54,7 +54,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     proofs_of_division: {
         UNKNOWN_FUNCTION: {"GivenDenominator"},
         "no proof was written; the search decides": {
-            "EstimatedIdeal", "EstimatedRelevant", "FOUND", "GeometricTotal", "GreedyIdeal", "IdealToTheEnd",
+            "EstimatedIdeal", "FOUND", "GeometricTotal", "GreedyIdeal", "IdealToTheEnd",
             "OwnRelevant", "WholeIdeal",
         },
     },
@@ -73,7 +73,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     best_lists: {
         "its ranks go on below the cutoff, where no row is shown": {"WholeIdeal"},
         "no score of a ranking": {
-            "CUTOFF", "EstimatedIdeal", "EstimatedRelevant", "FOUND", "GeometricTotal", "GivenDenominator",
+            "CUTOFF", "EstimatedIdeal", "FOUND", "GeometricTotal", "GivenDenominator",
             "OwnRelevant", "PrefixDepth", "RELEVANT", "Smaller", "TotalValue", "TotalWeight", "WeightedDepth",
         },
     },
@@ -107,7 +107,7 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     },
     growth_of: {
         "no closed form is known; few gradings are all tried": {
-            "EstimatedIdeal", "EstimatedRelevant", "GeometricTotal", "GivenDenominator", "GreedyIdeal",
+            "EstimatedIdeal", "GeometricTotal", "GivenDenominator", "GreedyIdeal",
             "IdealToTheEnd", "OwnIdeal", "OwnRelevant", "PrefixDepth", "TotalValue", "WholeIdeal",
         },
     },

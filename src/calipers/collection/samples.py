@@ -4,7 +4,7 @@
     query document grade method probability     prels: a line for each document that is judged, and how likely it was
 
 What share of each stratum of a query was judged, the lines of qrels themselves say. Documents that were not drawn are
-not in prels, nor are strata, nor how likely two documents were to be drawn together.
+not in prels, nor are strata.
 """
 
 from __future__ import annotations
@@ -57,13 +57,6 @@ class SampledPool(Pool):
         return np.bincount(self.stratum, minlength=strata), judged
 
     @cached_property
-    def number(self) -> Ints:
-        """The stratum of each row among those of its query, from 0."""
-        first = np.full(self.queries, np.iinfo(np.int64).max)
-        np.minimum.at(first, self.query, self.stratum)
-        return np.asarray(self.stratum - first[self.query])
-
-    @cached_property
     def weight(self) -> Floats:
         """Number of documents that each judged document stands for: 1 over the judged share of its stratum, or over the
         chance that it had.
@@ -72,17 +65,6 @@ class SampledPool(Pool):
             return np.where(self.grade >= 0, 1.0 / self.chance, 0.0)
         size, judged = self.sizes
         return np.where(self.grade >= 0, (size / np.maximum(judged, 1))[self.stratum], 0.0)
-
-    @cached_property
-    def pair_weight(self) -> Floats:
-        """Number of other documents of the stratum that each judged document stands for, given one that is judged.
-
-        If only chances are known, documents are taken as drawn independently of each other.
-        """
-        if self.chance is not None:
-            return self.weight
-        size, judged = self.sizes
-        return np.where(self.grade >= 0, ((size - 1) / np.maximum(judged - 1, 1))[self.stratum], 0.0)
 
 
 @dataclass(frozen=True, eq=False)

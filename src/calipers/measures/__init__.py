@@ -155,13 +155,7 @@ from calipers.measures.preference import (
 )
 from calipers.measures.registry import Declaration, declared
 from calipers.measures.sampled import (
-    extended_inferred_average_precision as xinfAP,
-)
-from calipers.measures.sampled import (
     inferred_ndcg as infNDCG,
-)
-from calipers.measures.sampled import (
-    statistical_average_precision as statAP,
 )
 from calipers.measures.sets import (
     number_relevant as NumRel,
@@ -326,9 +320,7 @@ __all__ = [
     "num_nonrel_judged_ret",
     "order_information",
     "relative_P",
-    "statAP",
     "unj",
     "utility",
-    "xinfAP",
     "yaap",
 ]

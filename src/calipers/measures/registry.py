@@ -400,7 +400,7 @@ class Measure(Record):
 FOR_WHAT = {
     "subtopics": "ERR-IA, alpha-nDCG, D#-nDCG and similar measures",
     "preferences": "calipers information",
-    "samples": "xinfAP, infNDCG and statAP",
+    "samples": "infNDCG",
 }
 
 

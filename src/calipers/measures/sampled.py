@@ -1,24 +1,12 @@
-"""Estimates of AP and nDCG where only a sample of the pool was judged, stratum by stratum.
+"""Estimates of nDCG where only a sample of the pool was judged, stratum by stratum.
 
-With N the documents of a stratum and n those of them that were judged, a judged document stands for N / n. R^ is the
-sum of that over the relevant ones. Of the documents above rank i, those of stratum s are N_s(i), n_s(i) of them judged
-and r_s(i) relevant; e = 0.00001.
+With N the documents of a stratum and n those of them that were judged, a judged document stands for N / n.
 
-    xinfAP    = sum over relevant documents at ranks i of N/n * (1 + inferred(i)) / i / R^
-    inferred(i) = sum over strata s of N_s(i) * (r_s(i) + e) / (n_s(i) + 2e)
     infNDCG@k = sum over ranks i <= k of N/n * gain(grade_i) / log2(i + 1) / the same for the estimated ideal list
-    statAP    = sum over relevant documents at ranks i of N/n * (1 + relevant documents above, estimated) / i / R^
 
-statAP counts a relevant document above, of another stratum, N / n times, and of the same one (N - 1) / (n - 1) times:
-then its numerator has the right mean over all samples in which no stratum of several documents has only one drawn. In
-such a stratum no pair of documents is known, and the mean is too low. Estimates may exceed 1.
+Estimates may exceed 1. Prels give the chance of each document to be judged: 1 / chance is N / n.
 
-Prels give the chance of each document to be judged: 1 / chance
-is N / n, for a document above too, which is right where documents are drawn one by one.
-
-Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008
-(xinfAP, infNDCG).
-Aslam & Pavlu, A practical sampling strategy for efficient retrieval evaluation, Northeastern University 2007 (statAP).
+Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008 (infNDCG).
 """
 
 from __future__ import annotations
@@ -29,28 +17,14 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms import Denominator, Deterministic, Form
+from calipers.measures.forms import Denominator, Form
 from calipers.measures.gains import Value, gain_of
-from calipers.measures.parameters import GAIN, POSITIVE_REL, TOP_K
+from calipers.measures.parameters import GAIN, TOP_K
 from calipers.measures.registry import measure
-from calipers.measures.trec import EPSILON
 from calipers.measures.weights import DISCOUNTS, Weights
-from calipers.record import Record
 
 if TYPE_CHECKING:
     from calipers.collection.samples import SampledPool
-
-
-@measure("xinfAP", rel=POSITIVE_REL, reads="samples")
-def extended_inferred_average_precision(rel: float) -> Form:
-    """AP if a sample of each stratum of the pool was judged. Precisions are estimated stratum by stratum."""
-    return Deterministic(StratifiedPrecisions(rel)) / EstimatedRelevant(rel)
-
-
-@measure("statAP", rel=POSITIVE_REL, reads="samples")
-def statistical_average_precision(rel: float) -> Form:
-    """AP if a sample of each stratum of the pool was judged. Each relevant document represents several documents."""
-    return Deterministic(WeighedPrecisions(rel)) / EstimatedRelevant(rel)
 
 
 @measure("infNDCG", cutoff=TOP_K, gain=GAIN, reads="samples")
@@ -68,65 +42,6 @@ def samples_of(pool: Pool) -> SampledPool:
     if pool.kind != "samples":
         raise CalipersError("this measure needs judgments of a sample (query 0 document stratum grade)")
     return cast("SampledPool", pool)
-
-
-def _above(lists: Lists, counted: Any) -> Floats:
-    """Return for each row the sum of values over the rows above it in the same list."""
-    total = np.concatenate([[0.0], np.cumsum(counted)])
-    return np.asarray(total[:-1] - total[lists.offsets[:-1][lists.list]])
-
-
-class StratifiedPrecisions(Record):
-    """The estimated precisions at relevant documents, weighed; of lists without ties."""
-
-    reader = "That of AP, whose precisions are estimated where documents are not judged."
-    ignores_unjudged = True
-    rel: float
-
-    def __call__(self, lists: Lists) -> Floats:
-        pool = samples_of(lists.pool)
-        if not pool.whole:
-            raise CalipersError("xinfAP needs strata, which prels do not have; statAP and infNDCG take them")
-        stratum = pool.number[lists.document]
-        relevant, judged = lists.grade >= self.rel, lists.grade >= 0
-        found = np.zeros(len(stratum))
-        for s in range(int(stratum.max(initial=-1)) + 1):
-            inside = stratum == s
-            share = (_above(lists, inside & relevant) + EPSILON) / (_above(lists, inside & judged) + 2 * EPSILON)
-            found += _above(lists, inside) * share
-        return lists.sum(np.where(relevant, pool.weight[lists.document] * (1.0 + found) / lists.first, 0.0))
-
-
-class WeighedPrecisions(Record):
-    """The precisions at relevant documents, with the relevant ones above weighed by their chance of being judged."""
-
-    reader = StratifiedPrecisions.reader
-    ignores_unjudged = True
-    rel: float
-
-    def __call__(self, lists: Lists) -> Floats:
-        pool = samples_of(lists.pool)
-        stratum, weight = pool.number[lists.document], pool.weight[lists.document]
-        pair = pool.pair_weight[lists.document]
-        relevant = lists.grade >= self.rel
-        found = _above(lists, weight * relevant)
-        for s in range(int(stratum.max(initial=-1)) + 1):
-            inside = stratum == s
-            found += np.where(inside, (pair - weight) * _above(lists, inside & relevant), 0.0)
-        return lists.sum(np.where(relevant, weight * (1.0 + found) / lists.first, 0.0))
-
-
-class EstimatedRelevant(Denominator):
-    """R^: how many documents of the pool are relevant, by the sample."""
-
-    of_query = True
-    formula = "R^"
-    rel: float
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        pool = samples_of(lists.pool)
-        key = ("estimated relevant", self.rel)
-        return pool.once(key, lambda: pool.sum(np.where(pool.grade >= self.rel, pool.weight, 0.0)))[lists.query]
 
 
 class WeighedGains(Form):
