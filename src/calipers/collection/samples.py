@@ -9,7 +9,7 @@ not in prels, nor are strata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from calipers.collection.subtopics import flat_columns
 from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.ids import Ids
-from calipers.native.plain import LineScanner, number
+from calipers.native.plain import RowScanner, fields_of, number
 from calipers.native.scan_error import ScanError
 from calipers.plurals import counted
 
@@ -120,43 +120,15 @@ class SampledJudgments(Judgments):
         return cls(name, tuple(query_ids.take(query_row).texts()), pool, lambda: documents)
 
 
-class SampleScanner(LineScanner):
-    """Reads lines of five fields, a grade at this place of them, as texts with the number of each line."""
-
-    def __init__(self, fields: Sequence[str]) -> None:
-        super().__init__()
-        self._fields = fields
-        self._grade_at = fields.index("grade")
-        self._texts: list[list[bytes]] = []
-        self._grade: list[float] = []
-        self._number: list[int] = []
-
-    def _row(self, line: bytes) -> bool:
-        fields = [each for each in line.replace(b"\t", b" ").split(b" ") if each]
-        if len(fields) != len(self._fields):
-            raise ScanError(f"expected {len(self._fields)} fields ({' '.join(self._fields)}), found {len(fields)}")
-        self._grade.append(number(fields[self._grade_at], "grade"))
-        self._texts.append(self._checked(fields))
-        self._number.append(self.lines + 1)
-        return True
-
-    def _checked(self, fields: list[bytes]) -> list[bytes]:
-        return fields
-
-    def finish(self) -> tuple[list[list[bytes]], Floats, Ints]:
-        """Return the fields, the grade and the line number of each line."""
-        self._close()
-        return self._texts, np.array(self._grade), np.array(self._number, np.int64)
+def _sample(line: bytes) -> tuple[bytes, bytes, bytes, float]:
+    query, _, document, stratum, grade = fields_of(line, FIELDS)
+    return query, document, stratum, number(grade, "grade")
 
 
-class PrelScanner(SampleScanner):
-    """Reads lines of prels."""
-
-    def _checked(self, fields: list[bytes]) -> list[bytes]:
-        number(fields[3], "method")
-        if fields[4] != b"NA":
-            number(fields[4], "probability")
-        return fields
+def _prel(line: bytes) -> tuple[bytes, bytes, float, float, float]:
+    query, document, grade, method, chance = fields_of(line, PRELS)
+    numbers = number(grade, "grade"), number(method, "method")
+    return query, document, *numbers, np.nan if chance == b"NA" else number(chance, "probability")
 
 
 def read_samples(source: str | Path, *, format: str | None = None, max_unpacked: int | None = None) -> SampledJudgments:
@@ -170,9 +142,10 @@ def read_samples(source: str | Path, *, format: str | None = None, max_unpacked:
         raise UnknownName.among("format", str(format), ("samples", "prels"))
     if format == "prels" or (format is None and _like_prels(name, max_unpacked)):
         return _read_prels(name, max_unpacked)
-    texts, grade, line = scan(name, lambda: SampleScanner(FIELDS), max_unpacked=max_unpacked)
-    queries, _, documents, strata, _ = (Ids.of(column) for column in zip(*texts, strict=True))
-    return SampledJudgments.from_lines(queries, strata, documents, grade, line=line, name=name)
+    rows = scan(name, lambda: RowScanner(_sample), max_unpacked=max_unpacked)
+    *texts, grade, line = zip(*rows, strict=True)
+    queries, documents, strata = map(Ids.of, texts)
+    return SampledJudgments.from_lines(queries, strata, documents, np.array(grade), line=np.array(line), name=name)
 
 
 def _like_prels(name: str, max_unpacked: int | None) -> bool:
@@ -192,10 +165,9 @@ def _read_prels(name: str, max_unpacked: int | None) -> SampledJudgments:
     """Read prels as the script of the track does. Documents that were chosen and not drawn have chance 1; those that
     were not sampled, or whose chance is not known, are left out, and so are queries of which nothing was drawn.
     """
-    texts, grade, line = scan(name, lambda: PrelScanner(PRELS), max_unpacked=max_unpacked)
-    query, document, _, method, stated = zip(*texts, strict=True)
-    how = np.array([float(each) for each in method])
-    chance = np.array([np.nan if each == b"NA" else float(each) for each in stated])
+    lines = scan(name, lambda: RowScanner(_prel), max_unpacked=max_unpacked)
+    query, document, *numbers = zip(*lines, strict=True)
+    grade, how, chance, line = map(np.array, numbers)
     known = (chance >= 0) & (chance <= 1)
     chance = np.where(known & np.isin(how, CHOSEN), 1.0, chance)
     known &= chance > 0

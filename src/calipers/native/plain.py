@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, pairwise, repeat
 from typing import Any
@@ -47,7 +46,7 @@ def number(field: bytes, what: str) -> float:
     raise ScanError(f"{what} {shown(field)} is not a {kind}")
 
 
-def _fields(line: bytes, names: tuple[str, ...]) -> list[bytes]:
+def fields_of(line: bytes, names: tuple[str, ...]) -> list[bytes]:
     fields = _FIELD.findall(line)
     if len(fields) != len(names):
         raise ScanError(f"expected {len(names)} fields ({' '.join(names)}), found {len(fields)}")
@@ -58,17 +57,17 @@ Row = tuple[bytes, bytes, float, bytes]  # query, document, number, and the iter
 
 
 def qrels_line(line: bytes) -> Row:
-    query, iteration, document, grade = _fields(line, QRELS_FIELDS)
+    query, iteration, document, grade = fields_of(line, QRELS_FIELDS)
     return query, document, number(grade, "grade"), iteration
 
 
 def run_line(line: bytes) -> Row:
-    query, _, document, _, score, tag = _fields(line, RUN_FIELDS)
+    query, _, document, _, score, tag = fields_of(line, RUN_FIELDS)
     return query, document, number(score, "score"), tag
 
 
 def triples_line(line: bytes) -> Row:
-    query, document, value = _fields(line, TRIPLE_FIELDS)
+    query, document, value = fields_of(line, TRIPLE_FIELDS)
     return query, document, number(value, "the number"), b""
 
 
@@ -99,10 +98,12 @@ _READ = {"qrels": qrels_line, "run": run_line, "triples": triples_line}
 # ------------------------------------------------------------------------------------- blocks into lines
 
 
-class LineScanner(ABC):
-    """A reader that cuts blocks into lines and gives lines with content to `_row`."""
+class RowScanner:
+    """A reader that cuts blocks into lines. It keeps what `read` returns for each line with content, and its number."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[bytes], tuple[Any, ...] | None]) -> None:
+        self._read = read
+        self._found: list[tuple[Any, ...]] = []
         self.lines = 0  # whole lines so far
         self.rows = 0  # lines with content so far
         self.idle = False  # the rest of the file is ignored, readable or not
@@ -150,30 +151,18 @@ class LineScanner(ABC):
             self.rows += self._row(line)
         self.lines += 1
 
-    @abstractmethod
     def _row(self, line: bytes) -> bool:
         """Read a line. Return False if it turns out to be empty."""
+        row = self._read(line)
+        if row is not None:
+            self._found.append((*row, self.lines + 1))
+        return row is not None
 
     def _check_text(self, line: bytes) -> None:
         if 0 in line[: MOST_LINE + 1]:
             raise ScanError(BINARY)
         if len(line) > MOST_LINE:
             raise ScanError(too_long(MOST_LINE))
-
-
-class RowScanner(LineScanner):
-    """A reader of lines that keeps what `read` returns for each line, and the number of the line."""
-
-    def __init__(self, read: Callable[[bytes], tuple[Any, ...] | None]) -> None:
-        super().__init__()
-        self._read = read
-        self._found: list[tuple[Any, ...]] = []
-
-    def _row(self, line: bytes) -> bool:
-        row = self._read(line)
-        if row is not None:
-            self._found.append((*row, self.lines + 1))
-        return row is not None
 
     def finish(self) -> Any:
         """Return the rows."""
@@ -278,7 +267,7 @@ class JudgedIndex:
         return self._rows.get((query, identifier), -1)
 
 
-class RunScanner(LineScanner):
+class RunScanner(RowScanner):
     """A scanner of runs that keeps the judged documents and their ranks.
 
     `depth` keeps the first `depth` documents per query in trec_eval's order; 0 keeps all. Scores are compared in
@@ -289,7 +278,7 @@ class RunScanner(LineScanner):
     def __init__(
         self, index: JudgedIndex, *, depth: int = 0, precision: Precision = "double", regroup: bool = False
     ) -> None:
-        super().__init__()
+        super().__init__(run_line)
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
         self.scattered = False
