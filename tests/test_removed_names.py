@@ -36,6 +36,13 @@ def test_python_says_what_to_use_instead() -> None:
         parse("gone@10")
 
 
+@pytest.mark.parametrize("command", [["check", "q", "a"], ["text", "check", "d", "a"]])
+@pytest.mark.parametrize("option", ["--min-mean", "--power"])
+def test_options_that_left_check(command: list[str], option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, option, "0.8"]) == 2
+    assert f"`{option}` left Calipers in 0.4" in capsys.readouterr().err
+
+
 def test_no_removed_name_is_still_there() -> None:
     removed = removed_names._REMOVED
     assert not set(removed["command"]) & set(COMMANDS)

@@ -40,6 +40,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "plan --depths": "only --budget used it",
         "plan --frontier": "only --budget used it",
         "text meta --resamples": "only pairwise accuracy used it",
+        "--min-mean": "use --min, which is now about the observed mean",
+        **dict.fromkeys(("check --power", "text check --power"), "check names the number of queries with power 0.8"),
         "compare --original": "use the package repro_eval",
         "compare --reproduced": "use the package repro_eval",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",

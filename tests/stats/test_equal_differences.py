@@ -77,6 +77,21 @@ def test_rounding_is_no_difference_under_any_test(test: str, values: np.ndarray)
     assert found.notes == ()
 
 
+@pytest.mark.parametrize("measure", ["infAP", "INST", "Rndcg", "Compat"])
+def test_equal_lists_do_not_differ(measure: str) -> None:
+    """Scores of INST differ in the last digits if the retrieval scores do."""
+    random = np.random.default_rng(5)
+    qrels = {f"q{q}": {f"d{d}": int(g) for d, g in enumerate(random.integers(-1, 3, 30))} for q in range(20)}
+    lists = {query: [f"d{d}" for d in random.permutation(30)] for query in qrels}
+    runs = {
+        name: {query: {d: (50.0 - i) / unit for i, d in enumerate(ranked)} for query, ranked in lists.items()}
+        for name, unit in (("new", 1), ("old", 7))
+    }
+    found = cal.Experiment(qrels, runs, measure, warn=False).compare(warn=False)
+    assert found.p[0, 0] == 1
+    assert not found.significant.any()
+
+
 def test_small_differences_that_differ_by_rounding_alone_are_equal() -> None:
     """0.900001 - 0.9 and 0.100001 - 0.1 differ by 1e-10 of their size."""
     old = np.array([0.9, 0.1, 0.5, 0.3, 0.7])
