@@ -254,7 +254,6 @@ def joined(results: Sequence[Retrieved]) -> Retrieved:
         tag=next((result.tag for result in results if result.tag), b""),
         unjudged=Ids.of(dict.fromkeys(query for result in results for query in result.unjudged)),
         scattered=any(result.scattered for result in results) or len({*query.tolist()}) < len(query),
-        odd_blanks=False,
     )
 
 

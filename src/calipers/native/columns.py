@@ -26,8 +26,6 @@ class Columns:
     line: NDArray[np.int64]
     second: Ids | None = None  # the iteration (or subtopic) of judgments, if it was asked for
     tag: bytes = b""  # the tag in the first line of the run
-    exponents: bool = False  # True if a value is written with an exponent, such as 1e3
-    odd_blanks: bool = False  # True if a field contains \v, \f or \r, which C reads as a blank
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,6 @@ class Retrieved:
     tag: bytes  # the tag in the first line of the run
     unjudged: Ids  # queries of the run without judgments
     scattered: bool  # the lines of a judged query are not consecutive
-    odd_blanks: bool = False  # a field contains \v, \f or \r, which C reads as a blank
 
     @property
     def unjudged_queries(self) -> int:
