@@ -136,7 +136,7 @@ class JudgesTables:
     metavar="N",
     help="Resamples of queries for --groups [default: 1000].",
 )
-@significance("holm")
+@significance
 @plot_option("the confusion matrices; with --systems how the systems' ranks move")
 @lists
 @several_outputs

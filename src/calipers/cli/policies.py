@@ -107,6 +107,5 @@ def significance_options(
     )  # fmt: skip
 
 
-def significance(correction: str) -> Callable[[Command], Command]:
-    """Declare the options of a significance test as the parameter `significance`."""
-    return option_group("significance", Significance, significance_options(correction))
+# As `significance`.
+significance = option_group("significance", Significance, significance_options("holm"))

@@ -7,7 +7,6 @@ has neither document). The reversed pair has the negative number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.scanner import count_patterns, pattern_bits
 
-Signs = NDArray[np.int8]
 Ranks = NDArray[np.signedinteger[Any]]
 
 MOST_LISTS = 40  # (3^40 - 1) / 2 is the largest number of this kind in 64 bits
@@ -33,15 +31,6 @@ def check_number_of_lists(count: int, what: str = "systems") -> None:
             f"{count} {what} are too many: use at most {MOST_LISTS}. With more, almost every pair has its own pattern, "
             f"and even random {what} seem to have all information"
         )
-
-
-def written(signs: Iterable[Signs], lists: int, size: int) -> Ints:
-    """Return the pattern of each pair, from the signs of all pairs in each list."""
-    # Small numbers are several times faster; (3^20 - 1) / 2 still fits 32 bits.
-    code: Ints = np.zeros(size, np.int32 if lists <= 20 else np.int64)
-    for i, sign in enumerate(signs):
-        code += sign * code.dtype.type(3**i)
-    return code
 
 
 def patterns_of_ranks(better: Ranks, worse: Ranks) -> Ints:
