@@ -158,7 +158,7 @@ def test_choices_are_the_names_of_the_tables_that_implement_them(choice: str) ->
 
 READERS = [
     cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs, cal.read_texts,
-    cal.read_preferences, cal.read_samples, cal.read_scores, cal.read_convention,
+    cal.read_preferences, cal.read_samples, cal.read_scores,
     cal.text.as_collection, cal.text.read_preferences,
 ]  # fmt: skip
 # Of readers, in this order; then what only one has.

@@ -31,7 +31,7 @@ _HOMES = {
     "measures.forms": ("Cascade", "Form", "Linear", "Paired", "Peak"),
     "measures.gains": ("AtLeast",),
     "measures.weights": ("Weights",),
-    "conventions": ("Convention", "read_convention"),
+    "conventions": ("Convention",),
     "evaluation.evaluation": ("evaluate",),
     "experiment": ("Experiment",),
     "results.scores": ("Scores",),

@@ -43,7 +43,6 @@ from calipers.collection.texts import read_texts as read_texts
 from calipers.collection.writing import write_qrels as write_qrels
 from calipers.collection.writing import write_run as write_run
 from calipers.conventions import Convention as Convention
-from calipers.conventions import read_convention as read_convention
 from calipers.errors import CalipersError as CalipersError
 from calipers.errors import CalipersWarning as CalipersWarning
 from calipers.errors import CheckFailed as CheckFailed

@@ -13,6 +13,7 @@ Kind = Literal["command", "option", "measure", "name"]
 _NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are missing at random"
 _NO_ACCURACY = "use a correlation (`text correlate`), or the package mt-metrics-eval"
 _NO_BUDGET = "plan the number of queries with `plan`, and choose documents with `pool`"
+_OWN_CONVENTION = "use `like=cal.conventions.convention(NAME).with_(...)` in Python"
 _NO_EXPOSURE = "use the evaluation scripts of TREC Fair Ranking"
 _TREC_EVAL = "use trec_eval 10"
 _NO_SIMULATION = "score a part of the judgments in a loop of your own"
@@ -29,6 +30,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "demo --letor": "`evaluate LABELS SCORES` reads LETOR files and scores of any ranker",
         "--memory": "sort a run that does not fit into memory by query (`LC_ALL=C sort -s -k1,1 RUN > SORTED`)",
         "--document-groups": _NO_EXPOSURE,
+        "--like FILE.toml": _OWN_CONVENTION,
         "information difference --bin-kind": "use `within_bins` in Python, with bins of equal size",
         "information difference --bins": "use `within_bins` in Python",
         "information difference --linkage": "use average linkage, or SciPy on `matrix` in Python",
@@ -88,6 +90,21 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             ),
             _TREC_EVAL,
         ),
+        **dict.fromkeys(
+            (
+                "d-nerr",
+                "d#-nerr",
+                "d-o-measure",
+                "d#-o-measure",
+                "d-p-measure",
+                "d#-p-measure",
+                "d-p-plus",
+                "d#-p-plus",
+                "d-ncu",
+                "d#-ncu",
+            ),
+            "use D-nDCG, D#-nDCG, D-Q or D#-Q",
+        ),
         "statap": "use infNDCG, or NIST's sample_eval.pl",
         "xinfap": "use infNDCG, or NIST's sample_eval.pl",
     },
@@ -113,6 +130,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "judging_curves": "draw a table of your own",
         "SeveralJudges": "evaluate each judge's labels as judgments of their own",
         "read_several_judges": "evaluate each judge's labels as judgments of their own",
+        "read_convention": _OWN_CONVENTION,
         "attention": _NO_EXPOSURE,
         "exposure": _NO_EXPOSURE,
     },

@@ -333,8 +333,6 @@ def test_formats_and_choices(files: Path) -> None:
     assert [*found["figures-AP"][0]] == ["system", "trec_eval", "calipers", "yahoo", "sklearn"]  # evaluate's own too
     assert (found["figures-AP"][0]["yahoo"], found["figures-AP"][0]["sklearn"]) == ("n/a", "n/a")
     assert "no figure for yahoo (AP)" in done.stderr
-    Path("ours.toml").write_text('gain = "linear"\nempty = 1\n', encoding="utf-8")
-    assert "ours" in run("--tool", "ours.toml").stdout
     done = run("--show", "parts", "--tool", "letor4", "--format", "csv")
     parts: dict[str, float] = {}
     differences: dict[str, float] = {}

@@ -323,25 +323,6 @@ def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
 # ------------------------------------------------------------------------------------------------ the rest
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ('based_on = ["letor4"]', "based_on"),
-        ("gain = " + "[" * 5000 + "]" * 5000, "nested"),
-        ("rel = " + "9" * 5000, "digits"),
-        ("rel = 1e999", "finite"),
-        ("max_grade = " + "9" * 400, "finite"),
-        ("gain = { 1 = " + "9" * 400 + " }", "gain"),
-        ("measures = [[1]]", "list of names"),
-        ("labels = { lowest = inf }", "labels"),
-    ],
-)
-def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> None:
-    path = tmp_path / "ours.toml"
-    path.write_text(text)
-    assert words in refusal(lambda: cal.read_convention(path))
-
-
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
 def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     from calipers.text.caches import PARTS, VectorCache
@@ -422,7 +403,6 @@ FILES = {
     "scores": b"1\n2.5\n-3e5\n",
     "qrels": b"q 0 a 1\nq 0 b 2\nr 0 a 0\n",
     "run": b"q Q0 a 1 3.5 t\nq Q0 b 2 2.5 t\nr Q0 a 1 1 t\n",
-    "toml": b'name = "ours"\nbased_on = "letor4"\ngain = { 1 = 1, 2 = 5 }\n[labels]\nlowest = 0\nwhole = true\n',
     "summaries": b'{"id": "d", "system": "s", "summary": "a", "references": ["a c"], "human": {"x": 1}}\n',
 }  # fmt: skip
 PIECES = (
@@ -456,8 +436,6 @@ def _said(action: Callable[[], object]) -> str:
 
 
 def _ways(kind: str, path: str) -> list[Callable[[], object]]:
-    if kind == "toml":
-        return [lambda: cal.evaluate(JUDGED, RUN, ["nDCG@5"], like=cal.read_convention(path))]
     if kind == "summaries":
         from calipers.text.text_files import as_collection
 

@@ -147,11 +147,6 @@ def with_checksum(model: bytes) -> bytes:
     return head + b"\n" + sha256(body).hexdigest().encode() + b"\n" + body
 
 
-TOML = b"""name = "ours"
-sentence = "what we do"
-based_on = "trec_eval"
-ties = "docid"
-"""
 ANSWERS = (
     b'{"qid": "q1", "run_id": "x", "answer": "in Ulm", "answers": ["Ulm"], "nuggets": [{"text": "n", "importance": '
     b'"vital", "assignment": "support", "weight": 2}], "statements": [{"text": "s", "citations": [{"document": "d1", '
@@ -198,7 +193,6 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     cal.write_run(cal.read_run(folder / "a.run"), folder / "a.run.gz")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.json")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.parquet")
-    (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
     (folder / "answers.jsonl").write_bytes(ANSWERS)
     (folder / "table.csv").write_bytes(TABLE)
@@ -254,7 +248,6 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "J", "R", "-m", "M"),
     ("evaluate", "J", "R", "R", "-m", "M", "-q", "--format", "F"),
     ("evaluate", "qrels", "a.run", "-m", "M", "OPTION", "V"),
-    ("evaluate", "qrels", "R", "--like", "ours.toml"),
     ("evaluate", "labels.svm", "scores.txt", "-m", "M"),
     ("evaluate", "J", "R", "--columns", "V", "--max-unpacked", "V"),
     ("evaluate", "ratings.json", "R", "--query-ids", "run.tsv"),

@@ -62,7 +62,7 @@ def audit(
 ) -> Audit | MatchingConventions:
     """Return the figures of other tools for the same rankings, and the causes of the differences.
 
-    like: the tools: names of conventions, TOML files or conventions.
+    like: the tools: names of conventions, or conventions.
     reference: the convention that the tools are compared with; by default the options of the experiment.
     alpha: level of the tests that count significant differences.
     number: a printed figure. The result is then a list of the conventions that print it. Text keeps zeros at the end:

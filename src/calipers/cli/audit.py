@@ -92,7 +92,7 @@ class AuditedLists:
 @option_group("tools", Tools)
 @click.option(
     "--tool", "tools", type=Profile(), multiple=True,
-    help="A tool or convention to compare, such as letor4 or ours.toml. May be repeated [default: every tool].",
+    help="A tool to compare, such as letor4. May be repeated [default: every tool].",
 )  # fmt: skip
 @click.option("--reference", type=Profile(), default="calipers", show_default=True,
               help="The convention that the tools are compared with. calipers is the default of evaluate.")  # fmt: skip

@@ -298,7 +298,7 @@ def measures_option(command: Command) -> Command:
 
 
 class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
-    """The name of a convention, or a TOML file."""
+    """The name of a convention."""
 
     name = "profile"
 
@@ -322,7 +322,7 @@ def like_option(command: Command) -> Command:
     return click.option(
         "--like", type=Profile(),
         help="Use the conventions of a tool as defaults: trec_eval (10.0), letor4, yahoo, lightgbm, letor4:stated and "
-             "others, or a TOML file.",
+             "others.",
     )(command)  # fmt: skip
 
 

@@ -6,6 +6,5 @@ measure that is given as an object is not changed.
 
 from calipers.conventions.built_in import CONVENTIONS, PLAIN, TOOLS, convention
 from calipers.conventions.profile import Convention, LabelRange
-from calipers.conventions.toml import read_convention
 
-__all__ = ["CONVENTIONS", "PLAIN", "TOOLS", "Convention", "LabelRange", "convention", "read_convention"]
+__all__ = ["CONVENTIONS", "PLAIN", "TOOLS", "Convention", "LabelRange", "convention"]

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from calipers.conventions.profile import Convention, LabelRange
-from calipers.conventions.toml import read_convention
 from calipers.errors import UnknownName, suggestion
+from calipers.removed_names import farewell
 
 PLAIN = Convention("calipers", "ties averaged over all their orders")
 
@@ -318,7 +318,7 @@ _OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-
 
 
 def convention(like: str | Convention | None) -> Convention:
-    """Return the convention of this name or of this TOML file. None stands for our own convention.
+    """Return the convention of this name. None stands for our own convention.
 
     >>> convention("letor4").discount, convention("letor4:stated").discount
     ('jk2', 'log2')
@@ -333,6 +333,5 @@ def convention(like: str | Convention | None) -> Convention:
         return CONVENTIONS[name]
     if name == PLAIN.name:
         return PLAIN
-    if like.endswith(".toml"):
-        return read_convention(like, known=CONVENTIONS)
-    raise UnknownName(f"unknown convention '{like}'; {suggestion(like, CONVENTIONS)} (or a file that ends in .toml)")
+    left = farewell("option", "--like FILE.toml") if like.endswith(".toml") else None
+    raise UnknownName(left or f"unknown convention '{like}'; {suggestion(like, CONVENTIONS)}")

@@ -44,14 +44,6 @@ NO_TABLES = attrgetter(
 )  # fmt: skip
 
 
-class WrongChoice(CalipersError):
-    """Error about a value that a convention cannot have."""
-
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
-
-
 @dataclass(frozen=True)
 class LabelRange:
     """Labels that a tool can read."""
@@ -141,7 +133,7 @@ class Convention:
                 )
                 if key in ("empty", "missing"):
                     expected = "a number or skip"
-                raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
+                raise CalipersError(f"{key}={value!r:.80} of the convention {self.name!r:.80} is not {expected}")
 
     def __hash__(self) -> int:
         """Return a hash of all fields that cannot be tables."""
@@ -284,12 +276,3 @@ def _are_rules(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(key in BY_CUTOFF and rule in rules for key, rule in value.items())
     return value in rules
-
-
-def shown(value: object) -> str:
-    """Return a value as messages show it, shortened if it is long."""
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError):
-        return "..."
-    return text if len(text) <= 80 else f"{text[:80]}..."

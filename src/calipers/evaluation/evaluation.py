@@ -84,7 +84,7 @@ def evaluate(
     runs: paths, frames, {query: {document: score}}, {query: [documents]}, {name: run}, arrays with one score per label,
         or what `read_runs` returns.
     like: the tool whose conventions are the defaults of the other options, such as `trec_eval` (10.0), `letor4` or
-        `lightgbm` (see `calipers.conventions`), a TOML file, or a Convention. Options that are given here, and
+        `lightgbm` (see `calipers.conventions`), or a Convention. Options that are given here, and
         parameters in the name of a measure, come first.
     ties: `average` takes the mean over all orders of tied documents. The other rules take one order: by document id
         (`docid`, as trec_eval, or `docid-ascending`), by the order of the `input`, or the `best` or `worst` order.

@@ -240,19 +240,6 @@ class StopByGain(Gain):
             return _share(self.gain(_not_above(grade, self.max_grade)), most, self.max_grade)
 
 
-class ShareOf(Gain):
-    """The grade, which is already a gain, divided by the gain of the largest grade + 1."""
-
-    formula = "the gain / (the gain of the largest grade + 1)"
-    gain: Value
-    max_grade: float
-
-    def __call__(self, grade: Floats) -> Floats:
-        with np.errstate(over="ignore"):
-            most = float(self.gain(np.array([self.max_grade]))[0]) + 1.0
-        return _share(np.maximum(grade, 0.0), most, self.max_grade)
-
-
 def _share(gain: Floats, most: float, max_grade: float) -> Floats:
     """Divide gains by the gain of the largest grade. Infinite gains stay infinite; callers refuse them."""
     if np.isfinite(most):

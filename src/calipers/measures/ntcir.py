@@ -12,22 +12,17 @@ With C(r) the relevant documents of the first r ranks, cg(r) their gains added u
     nERR@k    = ERR@k / ERR@k of the judged documents sorted best first
     D-Q@k     = Q@k with the gain sum over intents i of P(i) * gain(grade of d for i)
     D#-Q@k    = gamma * I-rec@k + (1 - gamma) * D-Q@k
-    D-nERR@k  = nERR@k with that gain
-    D#-nERR@k = gamma * I-rec@k + (1 - gamma) * D-nERR@k
-    D-O-measure, D-P-measure, D-P-plus, D-NCU and their D#- forms: the same of these
 
 Sakai, On the properties of evaluation metrics for finding one highly relevant document, IPSJ TOD 2007
 (O-measure, P-measure, P-plus).
 Sakai, Alternatives to bpref, SIGIR 2007 (Q).
 Sakai & Robertson, Modelling a user population for designing information retrieval metrics, EVIA 2008 (NCU).
 Chapelle, Metzler, Zhang & Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009 (nERR).
-Sakai & Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011
-(D-Q, D#-Q, D-nERR, D#-nERR, D-O-measure, D#-O-measure, D-P-measure, D#-P-measure, D-P-plus, D#-P-plus, D-NCU, D#-NCU).
+Sakai & Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011 (D-Q, D#-Q).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from calipers.measures.diversity import GAMMA, subtopic_recall
@@ -35,7 +30,7 @@ from calipers.measures.forms import CUTOFF, IDEAL, RELEVANT, Cascade, Form, Smal
 from calipers.measures.forms.blended import Blended, GeometricTotal, RankBiasedBlended
 from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.global_gain import OfGlobalGain, Sharp
-from calipers.measures.gains import GainFrom, LinearGain, ShareOf, gain_of
+from calipers.measures.gains import GainFrom, LinearGain, gain_of
 from calipers.measures.parameters import GAIN, MAX_GRADE, POSITIVE_REL, REL, TOP_K, Parameter
 from calipers.measures.registry import alias, measure
 from calipers.measures.user_models import stop_of
@@ -113,48 +108,10 @@ def d_q(cutoff: int | None, rel: float, beta: float, gain: Any) -> Form:
 @measure("D#-Q", cutoff=TOP_K, rel=POSITIVE_REL, gamma=GAMMA, beta=BLEND, gain=GAIN, reads="subtopics")
 def d_sharp_q(cutoff: int | None, rel: float, gamma: float, beta: float, gain: Any) -> Form:
     """The weighted mean of D-Q and the share of intents that the top k answers."""
-    return _sharp(gamma, cutoff, rel, d_q(cutoff=cutoff, rel=rel, beta=beta, gain=gain).form)
+    recall = subtopic_recall(cutoff=cutoff, rel=rel)
+    blended = d_q(cutoff=cutoff, rel=rel, beta=beta, gain=gain)
+    return Sharp(((float(gamma), recall.form), (1.0 - gamma, blended.form)))
 
-
-@measure("D-nERR", cutoff=TOP_K, rel=POSITIVE_REL, gain=GAIN, max_grade=MAX_GRADE, reads="subtopics")
-def d_nerr(cutoff: int | None, rel: float, gain: Any, max_grade: float | None) -> Form:
-    """nERR with the sum over intents of probability times gain as the gain of a document."""
-    value = gain_of(gain)
-    of = Cascade(DISCOUNTS["zipf"].up_to(cutoff), ShareOf(value, 1.0 if max_grade is None else max_grade)) / IDEAL
-    return OfGlobalGain(of, value, rel)
-
-
-@measure("D#-nERR", cutoff=TOP_K, rel=POSITIVE_REL, gamma=GAMMA, gain=GAIN, max_grade=MAX_GRADE, reads="subtopics")
-def d_sharp_nerr(cutoff: int | None, rel: float, gamma: float, gain: Any, max_grade: float | None) -> Form:
-    """The weighted mean of D-nERR and the share of intents that the top k answers."""
-    return _sharp(gamma, cutoff, rel, d_nerr(cutoff=cutoff, rel=rel, gain=gain, max_grade=max_grade).form)
-
-
-def _of_global_gain(name: str, of: Callable[..., Form], **parameters: Any) -> None:
-    """Declare the D- and the D#- measure of a measure without a cutoff. `of` makes a form that reads global gains."""
-
-    def plain(rel: float, gain: Any, **others: Any) -> Form:
-        return OfGlobalGain(of(**others), gain_of(gain), rel)
-
-    def sharp(rel: float, gamma: float, gain: Any, **others: Any) -> Form:
-        return _sharp(gamma, None, rel, plain(rel, gain, **others))
-
-    plain.__doc__ = f"{name} with the sum over intents of probability times gain as the gain of a document."
-    sharp.__doc__ = f"The weighted mean of D-{name} and the share of intents that the list answers."
-    plain.__module__ = sharp.__module__ = __name__
-    measure(f"D-{name}", rel=POSITIVE_REL, **parameters, gain=GAIN, reads="subtopics")(plain)
-    measure(f"D#-{name}", rel=POSITIVE_REL, gamma=GAMMA, **parameters, gain=GAIN, reads="subtopics")(sharp)
-
-
-def _global_ncu(beta: float, stop: str, patience: float) -> Form:
-    return normalised_cumulative_utility(rel=ANY, beta=beta, stop=stop, gamma=patience).form
-
-
-# The grade is the global gain in these forms.
-_of_global_gain("O-measure", lambda beta: FirstBlended(LinearGain(), ANY, float(beta)), beta=BLEND)
-_of_global_gain("P-measure", lambda beta: Preferred(LinearGain(), ANY, float(beta), mean=False), beta=BLEND)
-_of_global_gain("P-plus", lambda beta: Preferred(LinearGain(), ANY, float(beta), mean=True), beta=BLEND)
-_of_global_gain("NCU", _global_ncu, beta=BLEND, stop=STOP, patience=STOP_RATIO)
 
 # pyNTCIREVAL's names.
 alias("D-MSnDCG", "D-nDCG")
@@ -168,7 +125,3 @@ alias("NCUguP", "NCU", stop="graded", beta=0)
 alias("NCUguBR", "NCU", stop="graded")
 alias("NCUrbP", "NCU", stop="rank", beta=0)
 alias("NCUrbBR", "NCU", stop="rank")
-
-
-def _sharp(gamma: float, cutoff: int | None, rel: float, of: Form) -> Form:
-    return Sharp(((float(gamma), subtopic_recall(cutoff=cutoff, rel=rel).form), (1.0 - gamma, of)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import ComputationMethod, Exactness, Wrapper
+from calipers.measures.forms.base import Exactness, Wrapper
 from calipers.measures.forms.intents import Blend, subtopics_of
 from calipers.measures.gains import Value
 
@@ -63,10 +63,6 @@ class OfGlobalGain(Wrapper):
 
 class Sharp(Blend):
     """A weighted sum of forms by intent of which the extremes are bounded one by one."""
-
-    @property
-    def _how_found(self) -> ComputationMethod:
-        return "sorted" if any(form.exactness().ideal == "sorted" for _, form in self.parts) else "bound"
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
         """Return the sum of the extreme scores of the parts, and True if one order is extreme for all parts."""
