@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import calipers as cal
@@ -33,13 +32,22 @@ def rows(nested: Nested, number: str, change: Callable[[float], float] = float) 
     ]
 
 
-def frame(nested: Nested, number: str, change: Callable[[float], float] = float) -> pd.DataFrame:
-    return pd.DataFrame(rows(nested, number, change)).drop(columns="rank")
+def records(nested: Nested, number: str) -> list[dict[str, Any]]:
+    return [{name: value for name, value in row.items() if name != "rank"} for row in rows(nested, number)]
+
+
+def frame(nested: Nested, number: str) -> Any:
+    return pytest.importorskip("pandas").DataFrame(records(nested, number))
+
+
+def written(path: Path, of: list[dict[str, Any]]) -> str:
+    lines = [",".join(of[0]), *(",".join(map(str, row.values())) for row in of)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return str(path)
 
 
 def csv(path: Path, nested: Nested, number: str) -> str:
-    frame(nested, number).to_csv(path, index=False)
-    return str(path)
+    return written(path, records(nested, number))
 
 
 def run_lines(path: Path, nested: Nested, change: Callable[[float], float] = float) -> str:
@@ -61,14 +69,16 @@ def score(run: Any, **options: Any) -> float:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "frame", "records", "jsonl"])
 def test_ranks_as_scores_are_refused(kind: str, tmp_path: Path) -> None:
-    found = frame(RANKS, "score")
-    source: Any = {"frame": found, "records": found.to_dict("records")}.get(kind, str(tmp_path / f"a.{kind}"))
+    file = tmp_path / f"a.{kind}"
+    source: Any = str(file)
     if kind == "csv":
-        found.to_csv(source, index=False)
+        csv(file, RANKS, "score")
     elif kind == "parquet":
-        found.to_parquet(source)
+        frame(RANKS, "score").to_parquet(source)
     elif kind == "jsonl":
-        found.to_json(source, orient="records", lines=True)
+        file.write_text("\n".join(map(json.dumps, records(RANKS, "score"))), encoding="utf-8")
+    else:
+        source = frame(RANKS, "score") if kind == "frame" else records(RANKS, "score")
     with pytest.raises(CalipersError, match=r"1, 2, ..., n down every list.*rank=score.*score=score"):
         cal.evaluate(QRELS, source, "AP")
     best_first = score({query: [*ranked] for query, ranked in RANKS.items()})
@@ -123,7 +133,7 @@ def test_other_scores_of_a_trec_run_are_accepted(tmp_path: Path) -> None:
     ],
 )
 def test_other_scores_are_accepted(accepted: Nested) -> None:
-    assert score(frame(accepted, "score")) == score(accepted)
+    assert score(records(accepted, "score")) == score(accepted)
 
 
 def test_ranks_in_dicts_and_arrays_are_scores() -> None:
@@ -149,8 +159,7 @@ def responses(path: Path, change: Callable[[float], float]) -> str:
 
 
 def table(path: Path, change: Callable[[float], float]) -> str:
-    pd.DataFrame(rows(RANKS, "score", change)).to_csv(path, index=False)
-    return str(path)
+    return written(path, rows(RANKS, "score", change))
 
 
 WRITERS = [lambda path, change: run_lines(path, RANKS, change), table, responses]
@@ -181,7 +190,7 @@ def test_ids_as_grades_are_refused(tmp_path: Path) -> None:
     file = csv(tmp_path / "ids.csv", ids, "grade")
     qrels = tmp_path / "ids.txt"
     qrels.write_text("".join(f"{q} 0 {d} {grade:.0f}\n" for q, of in ids.items() for d, grade in of.items()))
-    for source in (file, str(qrels), frame(ids, "grade")):
+    for source in (file, str(qrels), records(ids, "grade")):
         with pytest.raises(CalipersError, match="grades look like ids: 20 different whole numbers above 1,000"):
             cal.read_judgments(source)
     assert cal.read_judgments(file, columns={"grade": "grade"}).to_dict() == ids
