@@ -164,26 +164,26 @@ class Simulation:
                 self._write_run(out, name, shuffle)
         return qrels, runs
 
-    def write_letor(self, folder: str | Path, *, features: int = 3, compress: str = "") -> tuple[Path, list[Path]]:
+    def write_letor(self, folder: str | Path, *, features: int = 3) -> tuple[Path, list[Path]]:
         """Write `labels.svm` (SVMlight with qid and docid) and `<system>.scores`, one score per line.
 
         The features are the grade with more and more noise, enough to train something on.
         """
-        folder, ending = _folder(folder), _ending(compress)
+        folder = _folder(folder)
         rng = np.random.default_rng((self.seed, 3))
         noise = rng.standard_normal((len(self.grade), features)) * np.arange(1, features + 1)
         values = self.grade[:, None] + noise
-        labels = folder / f"labels.svm{ending}"
+        labels = folder / "labels.svm"
         columns: list[Sequence[Any]] = [self.grade.tolist(), [self.topics[i] for i in self.qid.tolist()]]
         columns += [values[:, i].tolist() for i in range(features)]
         columns.append(self.documents.tolist())
         layout = "".join(f" {i}:%.6f" for i in range(1, features + 1))
-        with _opened(labels, compress) as out:
+        with _opened(labels, "") as out:
             _put(out, f"%d qid:%s{layout} #docid = d%d\n", *columns)
         scores = []
         for name in self.systems:
-            scores.append(folder / f"{name}.scores{ending}")
-            with _opened(scores[-1], compress) as out:
+            scores.append(folder / f"{name}.scores")
+            with _opened(scores[-1], "") as out:
                 _put(out, "%s\n", self._printed(self.scores(name)))
         return labels, scores
 
