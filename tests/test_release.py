@@ -106,6 +106,19 @@ def test_no_test_has_a_limit_of_time_of_its_own() -> None:
                 assert node.attr not in STOPWATCHES, f"{where}: a slow machine fails what asserts on elapsed time"
 
 
+def test_core_tests_import_what_the_wheel_has() -> None:
+    """They also run where only the wheel, pytest and hypothesis are installed."""
+    here = {path.stem for path in (ROOT / "tests").iterdir()} | {"measure_pages", "calipers", "numpy", "scipy", "click"}
+    known = here | sys.stdlib_module_names | {"pytest", "hypothesis"}
+    for folder in (ROOT / "tests" / "core.txt").read_text(encoding="utf-8").split():
+        for path in [*(ROOT / folder).rglob("*.py")] or [ROOT / folder]:
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.Import):
+                    assert {name.name.partition(".")[0] for name in node.names} <= known, path
+                if isinstance(node, ast.ImportFrom):
+                    assert str(node.module).partition(".")[0] in known, path
+
+
 def test_no_job_that_tests_ends_within_an_hour(require: Require) -> None:
     jobs = read_yaml(".github/workflows/test.yml", require)["jobs"]
     assert {name: job["timeout-minutes"] for name, job in jobs.items() if job["timeout-minutes"] < 60} == {}

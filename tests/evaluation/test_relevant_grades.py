@@ -169,6 +169,8 @@ COMMANDS = ["evaluate", "compare", "report", "audit", "bounds", "queries", "rang
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_take_the_option(command: str, files: list[str], tmp_path: Path) -> None:
+    if command == "report":
+        pytest.importorskip("jinja2")
     output = tmp_path / ("page.html" if command == "report" else "out.csv")
     done = calipers(command, *files, "-m", "AP", "--relevant", 4, "-o", output)
     assert done.returncode == 0, done.stderr
@@ -278,6 +280,7 @@ def test_the_advice_keeps_the_distances_of_grades() -> None:
 
 
 def test_inspect_and_report_say_it_as_well(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     exp = cal.Experiment(STARS, RUNS, "AP", warn=False)
     assert [each.text for each in exp.inspect().findings if each.level == "warning"] == [NOTE]
     assert exp.inspect().table("grades")["grade"] == [1, 2, 3, 4, 5]

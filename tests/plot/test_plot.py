@@ -166,6 +166,7 @@ def test_charts_are_written_in_every_form(charts: dict[str, Any], tmp_path: Path
 
 @pytest.mark.parametrize("form", ["html", "svg", "json"])
 def test_names_that_are_no_utf_8_are_written_out(tmp_path: Path, form: str) -> None:
+    Require().module("vl_convert")
     qrels = {"x\udcff": {"a": 1, "b": 0}, "y": {"a": 0, "b": 1}}
     types = cal.query_types(cal.evaluate(qrels, qrels, "AP"), cal.bounds(qrels, "AP"))
     plot.save(plot.query_map(types, "AP"), str(tmp_path / f"chart.{form}"))
@@ -174,6 +175,7 @@ def test_names_that_are_no_utf_8_are_written_out(tmp_path: Path, form: str) -> N
 
 
 def test_a_chart_that_cannot_be_written(charts: dict[str, Any], tmp_path: Path) -> None:
+    Require().module("vl_convert")
     with pytest.raises(CalipersError, match="can be written as"):
         plot.save(charts["means"], str(tmp_path / "chart.docx"))
     with pytest.raises(CalipersError, match="there is no such folder"):

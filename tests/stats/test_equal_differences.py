@@ -219,6 +219,7 @@ def test_diff_has_a_note_and_no_interval() -> None:
 
 
 def test_the_report_does_not_make_it_a_headline(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     judged = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0}}
     runs = {"old": {q: {"b": 1.0} for q in judged}, "new": {q: {"a": 1.0} for q in judged}}
     path = tmp_path / "page.html"
@@ -229,6 +230,7 @@ def test_the_report_does_not_make_it_a_headline(tmp_path: Path) -> None:
 
 
 def test_the_report_of_undefined_scores_gives_no_warning(tmp_path: Path) -> None:
+    pytest.importorskip("jinja2")
     """Without relevant documents no tool has a score. RuntimeWarnings are errors in this file."""
     judged = {"q1": {"a": 0, "b": 0}, "q2": {"a": 0, "b": 0}}
     runs = {name: {q: {"b": 1.0} for q in judged} for name in ("old", "new")}
