@@ -25,8 +25,7 @@ from calipers import (
 )
 from calipers.choices import TieRule
 from calipers.collection import RememberedRun
-from calipers.fusion import VOTES, ScoredCandidates
-from calipers.fusion import judged as with_grades
+from calipers.fusion import VOTES, ScoredCandidates, judged as with_grades
 from calipers.information import MISSING, InformationDifference, Rankings, difference_of, joint_of
 from calipers.lists import Floats, Ints
 from calipers.metaevaluation import discriminative_power

@@ -21,8 +21,7 @@ from calipers.lists import Floats
 from calipers.metaevaluation import SETS, MetaEvaluation
 from calipers.results import Cell
 from research.karmaker2022.rerun import EMPTY, SIZE, LetorStudy, families
-from research.rankers import METRIC, write_score_lines
-from research.rankers import ranker as make
+from research.rankers import METRIC, ranker as make, write_score_lines
 from research.registry import printed
 from research.study_folder import LetorCollection, Say, TrainingFolder
 

@@ -1,101 +1,94 @@
 """Calipers measures search rankings between their bounds, and judges the measures themselves."""
 
-from importlib import import_module as _import
+from typing import TYPE_CHECKING
 
-from calipers._version import __version__
-from calipers.removed_names import farewell as _farewell
+from calipers._version import __version__ as __version__
+from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "errors": ("CalipersError", "CalipersWarning", "CheckFailed", "UnknownName"),
-    "lists": ("Lists",),
-    "collection.judgments": ("Judgments",),
-    "collection.runs": ("Run",),
-    "collection.sources": (
-        "JudgmentsLike",
-        "RunLike",
-        "RunsLike",
-        "read_judgments",
-        "read_qrels",
-        "read_letor",
-        "read_run",
-        "read_runs",
-    ),
-    "collection.writing": ("write_qrels", "write_run"),
-    "collection.texts": ("read_texts",),
-    "collection.repeated": ("Rollup",),
-    "text.evaluation": ("evaluate_texts",),
-    "collection.simulate": ("simulate",),
-    "measures.registry": ("Measure", "measure"),
-    "measures.grammar": ("parse",),
-    "measures.readers": ("user_model",),
-    "measures.forms": ("Cascade", "Form", "Linear", "Paired", "Peak"),
-    "measures.gains": ("AtLeast",),
-    "measures.weights": ("Weights",),
-    "conventions": ("Convention",),
-    "evaluation.evaluation": ("evaluate",),
-    "experiment": ("Experiment",),
-    "results.scores": ("Scores",),
-    "limits.pool_bounds": ("bounds",),
-    "limits.sampled_candidates": ("sampled",),
-    "limits.full_from_sampled": ("candidate_ranks", "estimate_full"),
-    "limits.query_types": ("query_types",),
-    "measures.normalisation": ("U", "V1", "V2", "V2s", "W", "Z"),
-    "results.score_files": ("as_scores", "concat", "read_scores"),
-    "stats.comparison": ("compare",),
-    "stats.bounded_intervals": ("mean_intervals",),
-    "planning.sample_size": ("plan",),
-    "metaevaluation.measure_study": ("metaeval",),
-    "collection.samples": ("SampledJudgments", "read_samples"),
-    "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
-    "collection.preferences": ("Preferences", "read_preferences"),
-    "fusion.combine": ("fuse",),
-    "judging.verdict_study": ("judge_verdicts",),
-    "unjudged.judging_pools": ("pool",),
-    "auditing.explanation": ("explain",),
-    "axioms.verdicts": ("properties",),
-    "axioms.cards": ("measure_card",),
-    "axioms.measure_list": ("list_measures",),
-    "results.tables": ("Table",),
-    "stats.significance_marks": ("mark_significance",),
-    "progress": ("progress_bar",),
-    "report.page": ("Report",),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-# Packages with more public names, such as `cal.plot.means` and `cal.stats.holm`.
-_MODULES = (
-    "auditing",
-    "axioms",
-    "changes",
-    "collection",
-    "conventions",
-    "evaluation",
-    "fusion",
-    "information",
-    "judging",
-    "limits",
-    "measures",
-    "metaevaluation",
-    "planning",
-    "plot",
-    "results",
-    "stats",
-    "text",
-    "unjudged",
-)
+if TYPE_CHECKING:
+    from calipers import (
+        auditing as auditing,
+        axioms as axioms,
+        changes as changes,
+        collection as collection,
+        conventions as conventions,
+        evaluation as evaluation,
+        fusion as fusion,
+        information as information,
+        judging as judging,
+        limits as limits,
+        measures as measures,
+        metaevaluation as metaevaluation,
+        planning as planning,
+        plot as plot,
+        results as results,
+        stats as stats,
+        text as text,
+        unjudged as unjudged,
+    )
+    from calipers.auditing.explanation import explain as explain
+    from calipers.axioms.cards import measure_card as measure_card
+    from calipers.axioms.measure_list import list_measures as list_measures
+    from calipers.axioms.verdicts import properties as properties
+    from calipers.collection.judgments import Judgments as Judgments
+    from calipers.collection.preferences import Preferences as Preferences, read_preferences as read_preferences
+    from calipers.collection.repeated import Rollup as Rollup
+    from calipers.collection.runs import Run as Run
+    from calipers.collection.samples import SampledJudgments as SampledJudgments, read_samples as read_samples
+    from calipers.collection.simulate import simulate as simulate
+    from calipers.collection.sources import (
+        JudgmentsLike as JudgmentsLike,
+        RunLike as RunLike,
+        RunsLike as RunsLike,
+        read_judgments as read_judgments,
+        read_letor as read_letor,
+        read_qrels as read_qrels,
+        read_run as read_run,
+        read_runs as read_runs,
+    )
+    from calipers.collection.subtopics import SubtopicJudgments as SubtopicJudgments, read_subtopics as read_subtopics
+    from calipers.collection.texts import read_texts as read_texts
+    from calipers.collection.writing import write_qrels as write_qrels, write_run as write_run
+    from calipers.conventions import Convention as Convention
+    from calipers.errors import (
+        CalipersError as CalipersError,
+        CalipersWarning as CalipersWarning,
+        CheckFailed as CheckFailed,
+        UnknownName as UnknownName,
+    )
+    from calipers.evaluation.evaluation import evaluate as evaluate
+    from calipers.experiment import Experiment as Experiment
+    from calipers.fusion.combine import fuse as fuse
+    from calipers.judging.verdict_study import judge_verdicts as judge_verdicts
+    from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks, estimate_full as estimate_full
+    from calipers.limits.pool_bounds import bounds as bounds
+    from calipers.limits.query_types import query_types as query_types
+    from calipers.limits.sampled_candidates import sampled as sampled
+    from calipers.lists import Lists as Lists
+    from calipers.measures.forms import (
+        Cascade as Cascade,
+        Form as Form,
+        Linear as Linear,
+        Paired as Paired,
+        Peak as Peak,
+    )
+    from calipers.measures.gains import AtLeast as AtLeast
+    from calipers.measures.grammar import parse as parse
+    from calipers.measures.normalisation import V1 as V1, V2 as V2, U as U, V2s as V2s, W as W, Z as Z
+    from calipers.measures.readers import user_model as user_model
+    from calipers.measures.registry import Measure as Measure, measure as measure
+    from calipers.measures.weights import Weights as Weights
+    from calipers.metaevaluation.measure_study import metaeval as metaeval
+    from calipers.planning.sample_size import plan as plan
+    from calipers.progress import progress_bar as progress_bar
+    from calipers.report.page import Report as Report
+    from calipers.results.score_files import as_scores as as_scores, concat as concat, read_scores as read_scores
+    from calipers.results.scores import Scores as Scores
+    from calipers.results.tables import Table as Table
+    from calipers.stats.bounded_intervals import mean_intervals as mean_intervals
+    from calipers.stats.comparison import compare as compare
+    from calipers.stats.significance_marks import mark_significance as mark_significance
+    from calipers.text.evaluation import evaluate_texts as evaluate_texts
+    from calipers.unjudged.judging_pools import pool as pool
 
-__all__ = ["__version__", *_HOME, *_MODULES]
-
-
-def __getattr__(name: str) -> object:
-    """Public names are loaded when they are first used, so that `import calipers` costs next to nothing."""
-    if name in _MODULES:
-        return _import(f"calipers.{name}")
-    if name not in _HOME:
-        raise AttributeError(_farewell("name", name) or f"module 'calipers' has no attribute '{name}'")
-    value = getattr(_import(f"calipers.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

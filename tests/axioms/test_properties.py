@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from measure_pages import card_name, measure_pages, with_derived_tables
 
 import calipers as cal

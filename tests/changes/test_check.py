@@ -17,8 +17,7 @@ import pytest
 
 import calipers as cal
 from calipers import text
-from calipers.changes import Decision
-from calipers.changes import check as gate
+from calipers.changes import Decision, check as gate
 from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError

@@ -19,19 +19,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import calipers as cal
 from calipers.cli import commands
-from calipers.collection import files
-from calipers.collection import table_rows as rows
-from calipers.collection.formats import FORMATS, sniff
-from calipers.collection.formats import parquet as parquet_format
+from calipers.collection import files, table_rows as rows
+from calipers.collection.formats import FORMATS, parquet as parquet_format, sniff
 from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
-from calipers.native import plain as _plain
-from calipers.native import scanner
+from calipers.native import plain as _plain, scanner
 from calipers.native.ids import Ids
 from laws.fuzz_scanner import comparable
 from run_calipers import calipers

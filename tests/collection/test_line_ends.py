@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from calipers.collection import files, reader
-from calipers.collection import table_rows as rows
+from calipers.collection import files, reader, table_rows as rows
 from calipers.collection.formats import parquet
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import FileRun

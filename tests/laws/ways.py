@@ -34,13 +34,11 @@ import numpy as np
 import calipers as cal
 import oracle
 from calipers.cli import commands
-from calipers.collection import files, reader
-from calipers.collection import table_rows as rows
+from calipers.collection import files, reader, table_rows as rows
 from calipers.collection.formats import parquet as parquet_format
 from calipers.errors import CalipersError
 from calipers.measures.grammar import parse_all
-from calipers.native import plain as _plain
-from calipers.native import scanner
+from calipers.native import plain as _plain, scanner
 from calipers.native.scan_error import ScanError
 from calipers.results import tables
 from calipers.results.tables import visible

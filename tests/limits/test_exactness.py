@@ -19,8 +19,7 @@ from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
 from calipers.report.material import Material
 from calipers.report.section import Detail
-from calipers.report.sections import bounds as between
-from calipers.report.sections import method
+from calipers.report.sections import bounds as between, method
 
 D2 = 1 / log2(3)
 LARGE = {f"d{d}": d % 3 for d in range(30)}  # as one tie it has far more than 1,000 orders

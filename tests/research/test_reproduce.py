@@ -18,17 +18,13 @@ from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.fusion.candidates import ScoredCandidates
 from calipers.fusion.combine import judged_part
-from calipers.fusion.methods import METHODS as FUSING
-from calipers.fusion.methods import Votes
-from calipers.fusion.oracles import judged as with_grades
-from calipers.fusion.oracles import sorted_score
+from calipers.fusion.methods import METHODS as FUSING, Votes
+from calipers.fusion.oracles import judged as with_grades, sorted_score
 from calipers.fusion.pairwise import condorcet_order
 from calipers.information.rankings import Rankings
 from calipers.lists import Floats, Ints
 from research.__main__ import root
-from research.golbus2013 import groups as golbus2013_groups
-from research.golbus2013 import surrogates as golbus2013_surrogates
-from research.golbus2013 import tables as golbus2013
+from research.golbus2013 import groups as golbus2013_groups, surrogates as golbus2013_surrogates, tables as golbus2013
 from research.golbus2013.fusion_study import FUSIONS, fused_score
 from research.karmaker2022.rerun import COLLECTIONS, METHODS
 from research.karmaker2022.tables import _pad_interval, averages_of

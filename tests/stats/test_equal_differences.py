@@ -18,8 +18,7 @@ from calipers.results.score_files import as_scores
 from calipers.stats.comparison import TESTS
 from calipers.stats.differences import Differences
 from calipers.stats.leave_one_out import t_without
-from calipers.stats.significance import STUDENTISED, Settings, smallest_p
-from calipers.stats.significance import TESTS as PAIRWISE
+from calipers.stats.significance import STUDENTISED, TESTS as PAIRWISE, Settings, smallest_p
 
 ONE, OTHER = np.array([0]), np.array([1])
 EQUAL = np.array([[1.0, 1.0], [0.0, 0.0]])

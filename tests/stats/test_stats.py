@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 import calipers as cal
 from calipers.errors import CalipersError, CalipersWarning
-from calipers.stats.comparison import COLUMNS, letter_groups
-from calipers.stats.comparison import TESTS as EVERY_TEST
+from calipers.stats.comparison import COLUMNS, TESTS as EVERY_TEST, letter_groups
 from calipers.stats.correction import CORRECTIONS
 from calipers.stats.correlation import CORRELATIONS, rank_correlation
 from calipers.stats.differences import Differences, all_pairs

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy import stats
 
 import calipers as cal

@@ -18,10 +18,10 @@ from calipers.text import (
     Evaluation,
     as_collection,
     human_correlation,
+    meta as meta_evaluation,
     permutation_test,
     williams,
 )
-from calipers.text import meta as meta_evaluation
 from calipers.text.human_agreement import COEFFICIENTS
 from calipers.text.measure_tests import EXCHANGES, agreement_of, williams_test
 from conftest import ROOT

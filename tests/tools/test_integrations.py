@@ -16,10 +16,12 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
-from calipers.tools import ir_measures as bridge
-from calipers.tools import lightgbm as for_lightgbm
-from calipers.tools import scikit_learn as for_sklearn
-from calipers.tools import xgboost as for_xgboost
+from calipers.tools import (
+    ir_measures as bridge,
+    lightgbm as for_lightgbm,
+    scikit_learn as for_sklearn,
+    xgboost as for_xgboost,
+)
 from calipers.tools.sentence_transformers import retrieval_evaluator
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]

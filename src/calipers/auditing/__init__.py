@@ -1,11 +1,12 @@
 """Comparison of scores under the conventions of other tools."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "tool_audit": ("Audit", "audit"),
-    "explanation": ("Explanation", "explain"),
-    "matching_conventions": ("MatchingConventions",),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.auditing.explanation import Explanation as Explanation, explain as explain
+    from calipers.auditing.matching_conventions import MatchingConventions as MatchingConventions
+    from calipers.auditing.tool_audit import Audit as Audit, audit as audit
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

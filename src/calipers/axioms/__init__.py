@@ -6,15 +6,30 @@ form of the measure settles it for rankings of any size.
 Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013.
 """
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "cards": ("Card", "measure_card", "references"),
-    "examined_measures": ("subjects_of",),
-    "measure_list": ("list_measures",),
-    "impossibility": ("contradictions", "in_words"),
-    "property_tables": ("DOCUMENT", "FURTHER", "annotated", "notes_of", "reasons"),
-    "verdicts": ("NINE", "SEVEN", "Counterexample", "Properties", "Verdict", "examine", "properties"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.axioms.cards import Card as Card, measure_card as measure_card, references as references
+    from calipers.axioms.examined_measures import subjects_of as subjects_of
+    from calipers.axioms.impossibility import contradictions as contradictions, in_words as in_words
+    from calipers.axioms.measure_list import list_measures as list_measures
+    from calipers.axioms.property_tables import (
+        DOCUMENT as DOCUMENT,
+        FURTHER as FURTHER,
+        annotated as annotated,
+        notes_of as notes_of,
+        reasons as reasons,
+    )
+    from calipers.axioms.verdicts import (
+        NINE as NINE,
+        SEVEN as SEVEN,
+        Counterexample as Counterexample,
+        Properties as Properties,
+        Verdict as Verdict,
+        examine as examine,
+        properties as properties,
+    )
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,11 +1,19 @@
 """A new version of a system against the old one: what changed, and whether it is worse."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "diff", "diff_of_scores"),
-    "gate": ("Check", "check"),
-    "verdicts": ("Decision", "Floor", "Loss", "p_of_drop"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.changes.difference import (
+        Difference as Difference,
+        DocumentChange as DocumentChange,
+        MeanChange as MeanChange,
+        QueryChange as QueryChange,
+        diff as diff,
+        diff_of_scores as diff_of_scores,
+    )
+    from calipers.changes.gate import Check as Check, check as check
+    from calipers.changes.verdicts import Decision as Decision, Floor as Floor, Loss as Loss, p_of_drop as p_of_drop
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -99,8 +99,7 @@ def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output)
     """  # fmt: skip
     from calipers.collection.preferences import Preferences
     from calipers.information.ric_of_preferences import preference_ric
-    from calipers.information.ric_scores import RicStudy
-    from calipers.information.ric_scores import ric as ric_of
+    from calipers.information.ric_scores import RicStudy, ric as ric_of
 
     with progress(len(inputs.runs()), "runs") as advance:
         given = lists.experiment(inputs, advance)

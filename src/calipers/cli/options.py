@@ -23,9 +23,7 @@ from calipers.checks import (
     check_seed,
 )
 from calipers.cli.option_groups import Command, LibraryChoice, declared
-from calipers.cli.printing import note as note
-from calipers.cli.printing import show as show
-from calipers.cli.printing import warn as warn
+from calipers.cli.printing import note as note, show as show, warn as warn
 from calipers.errors import CalipersError
 from calipers.measures.populations import COLLECTION, DEFAULT_POPULATION, NAMED, check_population
 

@@ -1,11 +1,12 @@
 """Judgments and runs: model, reader, formats, writing, simulation."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "reader": ("processors",),
-    "runs": ("ArrayRun", "RememberedRun"),
-    "subtopics": ("SubtopicPool",),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.collection.reader import processors as processors
+    from calipers.collection.runs import ArrayRun as ArrayRun, RememberedRun as RememberedRun
+    from calipers.collection.subtopics import SubtopicPool as SubtopicPool
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

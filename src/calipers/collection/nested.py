@@ -6,8 +6,7 @@ runs        {query: {document: score}}, {query: [documents, best first]}, {query
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Mapping, Set as AbstractSet
 from typing import Any
 
 import numpy as np

@@ -1,10 +1,11 @@
 """Scoring: options, requests, and the one function that turns lists into scores."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "inspection": ("Inspection",),
-    "inputs": ("as_judgments", "as_runs"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.evaluation.inputs import as_judgments as as_judgments, as_runs as as_runs
+    from calipers.evaluation.inspection import Inspection as Inspection
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

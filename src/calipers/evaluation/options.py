@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from calipers.checks import Policy as Policy
-from calipers.checks import check_choice, check_number, check_policy, check_whole
+from calipers.checks import Policy as Policy, check_choice, check_number, check_policy, check_whole
 from calipers.choices import TieRule
 from calipers.conventions import PLAIN, Convention, convention
 from calipers.lists import TIE_RULES

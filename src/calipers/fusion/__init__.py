@@ -3,25 +3,26 @@
 Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
 """
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "candidates": ("ScoredCandidates",),
-    "combine": ("FusedRun", "fuse", "judged_part"),
-    "methods": ("METHODS", "Votes"),
-    "oracles": (
-        "BOUNDS",
-        "RULES",
-        "UNJUDGED",
-        "VOTES",
-        "fusion_bound",
-        "judged",
-        "oracle_score",
-        "rule_of_votes",
-        "sorted_score",
-    ),
-    "pairwise": ("NOISE", "sort_by_votes"),
-    "scaling": ("scaled",),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.fusion.candidates import ScoredCandidates as ScoredCandidates
+    from calipers.fusion.combine import FusedRun as FusedRun, fuse as fuse, judged_part as judged_part
+    from calipers.fusion.methods import METHODS as METHODS, Votes as Votes
+    from calipers.fusion.oracles import (
+        BOUNDS as BOUNDS,
+        RULES as RULES,
+        UNJUDGED as UNJUDGED,
+        VOTES as VOTES,
+        fusion_bound as fusion_bound,
+        judged as judged,
+        oracle_score as oracle_score,
+        rule_of_votes as rule_of_votes,
+        sorted_score as sorted_score,
+    )
+    from calipers.fusion.pairwise import NOISE as NOISE, sort_by_votes as sort_by_votes
+    from calipers.fusion.scaling import scaled as scaled
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -3,17 +3,38 @@
 Golbus & Aslam, A mutual information-based framework for the analysis of information retrieval systems, SIGIR 2013.
 """
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "information_difference": ("InformationDifference", "difference", "difference_of", "same_group_share"),
-    "estimators": ("ESTIMATORS", "estimate"),
-    "joint_information": ("JointInformation", "joint", "joint_of", "known_by_groups"),
-    "ric_of_preferences": ("PreferenceRic", "preference_ric"),
-    "rankings": ("MISSING", "QueryRankings", "Rankings", "in_parallel", "pairs_of_grades"),
-    "ric_scores": ("OTHERS", "RicStudy", "ric"),
-    "sign_patterns": ("check_number_of_lists",),
-    "information_tau": ("InformationTau", "tau", "tau_between"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.information.estimators import ESTIMATORS as ESTIMATORS, estimate as estimate
+    from calipers.information.information_difference import (
+        InformationDifference as InformationDifference,
+        difference as difference,
+        difference_of as difference_of,
+        same_group_share as same_group_share,
+    )
+    from calipers.information.information_tau import (
+        InformationTau as InformationTau,
+        tau as tau,
+        tau_between as tau_between,
+    )
+    from calipers.information.joint_information import (
+        JointInformation as JointInformation,
+        joint as joint,
+        joint_of as joint_of,
+        known_by_groups as known_by_groups,
+    )
+    from calipers.information.rankings import (
+        MISSING as MISSING,
+        QueryRankings as QueryRankings,
+        Rankings as Rankings,
+        in_parallel as in_parallel,
+        pairs_of_grades as pairs_of_grades,
+    )
+    from calipers.information.ric_of_preferences import PreferenceRic as PreferenceRic, preference_ric as preference_ric
+    from calipers.information.ric_scores import OTHERS as OTHERS, RicStudy as RicStudy, ric as ric
+    from calipers.information.sign_patterns import check_number_of_lists as check_number_of_lists
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -15,75 +15,37 @@ from calipers.measures.adaptive import (
 )
 from calipers.measures.agreement import (
     accuracy as Accuracy,
-)
-from calipers.measures.agreement import (
     compatibility as Compat,
 )
 from calipers.measures.browsing import (
     EC as EC,
-)
-from calipers.measures.browsing import (
     ED as ED,
-)
-from calipers.measures.browsing import (
     ETC as ETC,
-)
-from calipers.measures.browsing import (
     ETU as ETU,
-)
-from calipers.measures.browsing import (
     EU as EU,
-)
-from calipers.measures.browsing import (
     bejeweled_player as BPM,
-)
-from calipers.measures.browsing import (
     nearly_err as NERR9,
-)
-from calipers.measures.browsing import (
     nearly_err_flat as NERR8,
-)
-from calipers.measures.browsing import (
     nearly_err_patient as NERR11,
-)
-from calipers.measures.browsing import (
     nearly_err_persistent as NERR10,
-)
-from calipers.measures.browsing import (
     net_present_value as NPV,
-)
-from calipers.measures.browsing import (
     search_economics as SET,
-)
-from calipers.measures.browsing import (
     time_biased_gain as TBG,
 )
 from calipers.measures.cumulated_gain import (
     dcg as DCG,
-)
-from calipers.measures.cumulated_gain import (
     hit as HIT,
-)
-from calipers.measures.cumulated_gain import (
     ncg as NCG,
-)
-from calipers.measures.cumulated_gain import (
     ndcg as nDCG,
-)
-from calipers.measures.cumulated_gain import (
     sdcg as SDCG,
 )
 from calipers.measures.diversity import (
     nnrbp as nNRBP,
-)
-from calipers.measures.diversity import (
     nrbp as NRBP,
-)
-from calipers.measures.diversity import (
     subtopic_recall as StRecall,
 )
-from calipers.measures.information import order_information
 from calipers.measures.information import (
+    order_information,
     relevance_information_correlation as RIC,
 )
 from calipers.measures.interpolated import (
@@ -91,66 +53,32 @@ from calipers.measures.interpolated import (
 )
 from calipers.measures.normalisation import (
     V1 as V1,
-)
-from calipers.measures.normalisation import (
     V2 as V2,
-)
-from calipers.measures.normalisation import (
     U as U,
-)
-from calipers.measures.normalisation import (
     V2s as V2s,
-)
-from calipers.measures.normalisation import (
     W as W,
-)
-from calipers.measures.normalisation import (
     Z as Z,
 )
 from calipers.measures.ntcir import (
     normalised_cumulative_utility as NCU,
-)
-from calipers.measures.ntcir import (
     normalised_err as nERR,
-)
-from calipers.measures.ntcir import (
     q_measure as Q,
 )
 from calipers.measures.parameters import Parameter
 from calipers.measures.precision import (
     average_precision as AP,
-)
-from calipers.measures.precision import (
     f_measure as F,
-)
-from calipers.measures.precision import (
     graded_average_precision as GAP,
-)
-from calipers.measures.precision import (
     hits as Hits,
-)
-from calipers.measures.precision import (
     judged as Judged,
-)
-from calipers.measures.precision import (
     precision as P,
-)
-from calipers.measures.precision import (
     r_precision as RPrec,
-)
-from calipers.measures.precision import (
     recall as Recall,
-)
-from calipers.measures.precision import (
     success as Success,
-)
-from calipers.measures.precision import (
     sum_of_precisions as SP,
 )
 from calipers.measures.preference import (
     area_under_curve as AUC,
-)
-from calipers.measures.preference import (
     bpref as bpref,
 )
 from calipers.measures.registry import Declaration, declared
@@ -159,86 +87,36 @@ from calipers.measures.sampled import (
 )
 from calipers.measures.sets import (
     number_relevant as NumRel,
-)
-from calipers.measures.sets import (
     number_relevant_retrieved as NumRelRet,
-)
-from calipers.measures.sets import (
     number_retrieved as NumRet,
-)
-from calipers.measures.sets import (
     set_f as SetF,
-)
-from calipers.measures.sets import (
     set_precision as SetP,
-)
-from calipers.measures.sets import (
     set_recall as SetR,
 )
 from calipers.measures.trec import (
     binary_gain as binG,
-)
-from calipers.measures.trec import (
     geometric_bpref as gm_bpref,
-)
-from calipers.measures.trec import (
     geometric_map as gm_map,
-)
-from calipers.measures.trec import (
     ideal_dcg as ideal_dcg,
-)
-from calipers.measures.trec import (
     inferred_average_precision as infAP,
-)
-from calipers.measures.trec import (
     ndcg_at_levels as Rndcg,
-)
-from calipers.measures.trec import (
     ndcg_at_relevant as ndcg_rel,
-)
-from calipers.measures.trec import (
     normalised_gain as G,
-)
-from calipers.measures.trec import (
     number_judged_not_relevant as num_nonrel_judged_ret,
-)
-from calipers.measures.trec import (
     number_of_queries as NumQ,
-)
-from calipers.measures.trec import (
     precision_at_multiple as Rprec_mult,
-)
-from calipers.measures.trec import (
     relative_precision as relative_P,
-)
-from calipers.measures.trec import (
     set_average_precision as SetAP,
-)
-from calipers.measures.trec import (
     set_relative_precision as SetRelP,
-)
-from calipers.measures.trec import (
     unjudged as unj,
-)
-from calipers.measures.trec import (
     utility as utility,
-)
-from calipers.measures.trec import (
     yet_another_average_precision as yaap,
 )
 from calipers.measures.user_models import (
     expected_reciprocal_rank as ERR,
-)
-from calipers.measures.user_models import (
     inverse_squares as INSQ,
-)
-from calipers.measures.user_models import (
     rank_biased_precision as RBP,
-)
-from calipers.measures.user_models import (
     reciprocal_rank as RR,
-)
-from calipers.measures.user_models import (
     weighted as Weighted,
 )
 

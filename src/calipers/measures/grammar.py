@@ -16,8 +16,7 @@ from typing import Any, cast
 from calipers.checks import described
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
-from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES
-from calipers.measures.name_lists import shortened, split, typed_names
+from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES, shortened, split, typed_names
 from calipers.measures.parameters import is_finite
 from calipers.measures.registry import Declaration, Measure, cached_until_declared, known_names, look_up, of_function
 from calipers.plurals import counted

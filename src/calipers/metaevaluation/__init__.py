@@ -1,13 +1,25 @@
 """Evaluation of measures: how well they tell systems apart, and how stable their order of systems is."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "consistency": ("split_half_swap_rate", "stability", "swap_rate"),
-    "distance": ("percentage_absolute_difference", "percentage_absolute_increase"),
-    "measure_study": ("MetaEvaluation", "metaeval"),
-    "power": ("DiscriminativePower", "conflicts", "discriminative_power"),
-    "query_sets": ("SETS",),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.metaevaluation.consistency import (
+        split_half_swap_rate as split_half_swap_rate,
+        stability as stability,
+        swap_rate as swap_rate,
+    )
+    from calipers.metaevaluation.distance import (
+        percentage_absolute_difference as percentage_absolute_difference,
+        percentage_absolute_increase as percentage_absolute_increase,
+    )
+    from calipers.metaevaluation.measure_study import MetaEvaluation as MetaEvaluation, metaeval as metaeval
+    from calipers.metaevaluation.power import (
+        DiscriminativePower as DiscriminativePower,
+        conflicts as conflicts,
+        discriminative_power as discriminative_power,
+    )
+    from calipers.metaevaluation.query_sets import SETS as SETS
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -9,8 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.id_text import decode as decode
-from calipers.native.id_text import encode as encode
+from calipers.native.id_text import decode as decode, encode as encode
 
 
 class Ids(Sequence[bytes]):

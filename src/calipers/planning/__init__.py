@@ -1,10 +1,11 @@
 """Planning of experiments: how many queries or repeated runs a comparison needs."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "repeats": ("RepeatedRuns", "repeated_runs"),
-    "sample_size": ("SampleSizePlan", "plan"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.planning.repeats import RepeatedRuns as RepeatedRuns, repeated_runs as repeated_runs
+    from calipers.planning.sample_size import SampleSizePlan as SampleSizePlan, plan as plan
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

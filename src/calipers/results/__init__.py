@@ -1,11 +1,18 @@
 """Scores, files of scores, and tables."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "result": ("Result",),
-    "scores": ("Scores",),
-    "tables": ("Cell", "FORMATS", "Markdown", "Table", "markdown_text"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.results.result import Result as Result
+    from calipers.results.scores import Scores as Scores
+    from calipers.results.tables import (
+        FORMATS as FORMATS,
+        Cell as Cell,
+        Markdown as Markdown,
+        Table as Table,
+        markdown_text as markdown_text,
+    )
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

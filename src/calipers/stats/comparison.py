@@ -34,6 +34,7 @@ from calipers.stats.significance import (
     DEFAULT_SAMPLES,
     SEED,
     STUDENTISED,
+    TESTS as PAIRWISE,
     Outcome,
     Settings,
     Test,
@@ -42,7 +43,6 @@ from calipers.stats.significance import (
     smallest_p,
     test_name,
 )
-from calipers.stats.significance import TESTS as PAIRWISE
 from calipers.stats.weighted import WEIGHTED_TESTS, check_weighted
 
 # The pairwise tests, and two tests that only `compare` offers.

@@ -22,8 +22,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from calipers.checks import Samples as Samples
-from calipers.checks import check_choice, lower_case
+from calipers.checks import Samples as Samples, check_choice, lower_case
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted, plural_of

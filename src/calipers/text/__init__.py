@@ -4,52 +4,81 @@ Feng, Upper and expected value normalization for evaluating information retrieva
 Auburn University 2023, chapters 8 and 9.
 """
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "evaluation": ("Evaluation", "evaluate_texts"),
-    "rouge_scores": ("References", "Score", "rouge"),
-    "random_summaries": ("RandomSummaries", "ExpectedRouge", "expected_rouge"),
-    "collection": ("Document", "TextCollection"),
-    "text_files": ("as_collection", "parallel_texts"),
-    "answer_measures": ("citation_support", "exact_match", "nugget_recall", "token_f1"),
-    "answer_retrieval": ("retrieval_scores",),
-    "answer_judges": ("JudgesOfAnswers", "judges"),
-    "answer_judgments": ("AnswerJudgments", "Citation", "Nugget", "Statement"),
-    "options": ("CHANCES", "TextOptions", "UPPER"),
-    "scoring": ("bounded",),
-    "sacrebleu_measures": ("corpus_scores",),
-    "registry": ("Context", "Expectation", "Scorer", "TextDeclaration", "TextTask", "import_text_measures", "measure"),
-    "cards": ("text_measure_card",),
-    "encoder": ("Encoder",),
-    "expected_text": ("expected_summary",),
-    "bertscore": ("Matcher", "bert_score", "matcher"),
-    "order_sensitivity": ("Profiles", "document_profiles"),
-    "human_agreement": (
-        "DIGITS",
-        "HumanCorrelation",
-        "LEVELS",
-        "both_defined",
-        "correlations_under",
-        "drawn_documents",
-        "human_correlation",
-        "interval",
-    ),
-    "measure_tests": ("MeasureTest", "permutation_test", "williams", "williams_test"),
-    "meta_evaluation": ("TextMetaEvaluation", "meta"),
-    "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
-    "report_page": ("write_text_report",),
-    "bounded_scores": ("Progress",),
-    "caches": ("ScoreCache",),
-    "charts": ("correlation_chart", "profile_chart"),
-    "measure_names": ("TextMeasure", "text_measures"),
-    "random_texts": ("RandomTexts",),
-    "synthetic_answers": ("write_answers",),
-    "tokens": ("unicode_words",),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.text.answer_judges import JudgesOfAnswers as JudgesOfAnswers, judges as judges
+    from calipers.text.answer_judgments import (
+        AnswerJudgments as AnswerJudgments,
+        Citation as Citation,
+        Nugget as Nugget,
+        Statement as Statement,
+    )
+    from calipers.text.answer_measures import (
+        citation_support as citation_support,
+        exact_match as exact_match,
+        nugget_recall as nugget_recall,
+        token_f1 as token_f1,
+    )
+    from calipers.text.answer_retrieval import retrieval_scores as retrieval_scores
+    from calipers.text.bertscore import Matcher as Matcher, bert_score as bert_score, matcher as matcher
+    from calipers.text.bounded_scores import Progress as Progress
+    from calipers.text.caches import ScoreCache as ScoreCache
+    from calipers.text.cards import text_measure_card as text_measure_card
+    from calipers.text.charts import correlation_chart as correlation_chart, profile_chart as profile_chart
+    from calipers.text.collection import Document as Document, TextCollection as TextCollection
+    from calipers.text.encoder import Encoder as Encoder
+    from calipers.text.evaluation import Evaluation as Evaluation, evaluate_texts as evaluate_texts
+    from calipers.text.expected_text import expected_summary as expected_summary
+    from calipers.text.human_agreement import (
+        DIGITS as DIGITS,
+        LEVELS as LEVELS,
+        HumanCorrelation as HumanCorrelation,
+        both_defined as both_defined,
+        correlations_under as correlations_under,
+        drawn_documents as drawn_documents,
+        human_correlation as human_correlation,
+        interval as interval,
+    )
+    from calipers.text.measure_names import TextMeasure as TextMeasure, text_measures as text_measures
+    from calipers.text.measure_tests import (
+        MeasureTest as MeasureTest,
+        permutation_test as permutation_test,
+        williams as williams,
+        williams_test as williams_test,
+    )
+    from calipers.text.meta_evaluation import TextMetaEvaluation as TextMetaEvaluation, meta as meta
+    from calipers.text.options import CHANCES as CHANCES, UPPER as UPPER, TextOptions as TextOptions
+    from calipers.text.order_sensitivity import Profiles as Profiles, document_profiles as document_profiles
+    from calipers.text.preferences import (
+        Preference as Preference,
+        WinLostTie as WinLostTie,
+        read_preferences as read_preferences,
+        win_lost_tie as win_lost_tie,
+    )
+    from calipers.text.random_summaries import (
+        ExpectedRouge as ExpectedRouge,
+        RandomSummaries as RandomSummaries,
+        expected_rouge as expected_rouge,
+    )
+    from calipers.text.random_texts import RandomTexts as RandomTexts
+    from calipers.text.registry import (
+        Context as Context,
+        Expectation as Expectation,
+        Scorer as Scorer,
+        TextDeclaration as TextDeclaration,
+        TextTask as TextTask,
+        import_text_measures as import_text_measures,
+        measure as measure,
+    )
+    from calipers.text.report_page import write_text_report as write_text_report
+    from calipers.text.rouge_scores import References as References, Score as Score, rouge as rouge
+    from calipers.text.sacrebleu_measures import corpus_scores as corpus_scores
+    from calipers.text.scoring import bounded as bounded
+    from calipers.text.synthetic_answers import write_answers as write_answers
+    from calipers.text.text_files import as_collection as as_collection, parallel_texts as parallel_texts
+    from calipers.text.tokens import unicode_words as unicode_words
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,11 +1,12 @@
 """Missing judgments: what they could change, and which documents to judge next."""
 
+from typing import TYPE_CHECKING
+
 from calipers.lazy_names import lazy_names
 
-_HOMES = {
-    "score_ranges": ("Ranges", "ranges"),
-    "judging_pools": ("JudgingPool", "pool", "pool_of"),
-    "uniques": ("Uniques", "leave_out_uniques"),
-}
-__all__ = [name for names in _HOMES.values() for name in names]
-__getattr__ = lazy_names(__name__, _HOMES)
+if TYPE_CHECKING:
+    from calipers.unjudged.judging_pools import JudgingPool as JudgingPool, pool as pool, pool_of as pool_of
+    from calipers.unjudged.score_ranges import Ranges as Ranges, ranges as ranges
+    from calipers.unjudged.uniques import Uniques as Uniques, leave_out_uniques as leave_out_uniques
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

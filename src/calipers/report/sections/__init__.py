@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from calipers.errors import CalipersError, UnknownName
 from calipers.report.material import Material
 from calipers.report.section import Maker
-from calipers.report.sections import bounds as between
 from calipers.report.sections import (
+    bounds as between,
     changes,
+    comparison as differs,
     groups,
     judges,
     measures,
@@ -16,12 +17,11 @@ from calipers.report.sections import (
     plan,
     quality,
     queries,
+    similarity as alike,
     systems,
     tools,
     unjudged,
 )
-from calipers.report.sections import comparison as differs
-from calipers.report.sections import similarity as alike
 
 FEW = 4  # with fewer systems, clusters show nothing
 
