@@ -109,9 +109,11 @@ def to_parquet(source: Path, target: Path, value: str) -> None:
     names = ["qid", "q0", "docno", "rank", "score", "tag"] if value == "score" else ["qid", "q0", "docno", "grade"]
     types = {"qid": pa.string(), "docno": pa.string(), value: pa.float64()}
     reader = csv.open_csv(
-        source, csv.ReadOptions(column_names=names), csv.ParseOptions(delimiter=" "),
+        source,
+        csv.ReadOptions(column_names=names),
+        csv.ParseOptions(delimiter=" "),
         csv.ConvertOptions(column_types=types, include_columns=["qid", "docno", value]),
-    )  # fmt: skip
+    )
     with parquet.ParquetWriter(target, reader.schema) as writer:
         for batch in reader:
             writer.write_batch(batch)
@@ -186,10 +188,18 @@ def run_spark(where: Path, form: str) -> None:
     done = time.perf_counter()
     executors = session._jsparkSession.sparkContext().statusStore().executorList(False)
     shuffled = sum(executors.apply(i).totalShuffleWrite() for i in range(executors.size()))
-    print(json.dumps({
-        "seconds": done - started, "cpu": cpu_of_tree() - cpu, "megabytes": memory_of_tree(), "start": started - begin,
-        "shuffled": shuffled, "nDCG@10": means[0]["nDCG@10"],
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "seconds": done - started,
+                "cpu": cpu_of_tree() - cpu,
+                "megabytes": memory_of_tree(),
+                "start": started - begin,
+                "shuffled": shuffled,
+                "nDCG@10": means[0]["nDCG@10"],
+            }
+        )
+    )
     session.stop()
 
 

@@ -109,9 +109,11 @@ def first_documents(given: Any, count: int) -> Any:
     from calipers.text import TextCollection
 
     return TextCollection(
-        given.documents[:count], given.systems, tuple(row[:count] for row in given.texts),
+        given.documents[:count],
+        given.systems,
+        tuple(row[:count] for row in given.texts),
         {aspect: values[:, :count] for aspect, values in given.human.items()},
-    )  # fmt: skip
+    )
 
 
 def bert_rows(given: Any, model: str, rounds: int) -> list[str]:

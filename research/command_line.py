@@ -44,11 +44,16 @@ def _checked_folder(context: click.Context, parameter: click.Parameter, value: s
 table_output = options(
     click.option("--format", type=click.Choice(FORMATS), help="Format of the table [default: by the ending of -o]."),
     click.option("-o", "--output", "file", metavar="FILE", callback=checked_file, help="Write the table here."),
-)  # fmt: skip
+)
 study_folder = click.option(
-    "-o", "--output", "folder", required=True, metavar="FOLDER", callback=_checked_folder,
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="FOLDER",
+    callback=_checked_folder,
     help="Folder for the page, its tables and its charts.",
-)  # fmt: skip
+)
 seed_option = click.option("--seed", type=int, default=42, show_default=True, help="Random seed.")
 
 

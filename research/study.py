@@ -164,11 +164,16 @@ _training = options(
     preset_and_normalize,
     click.option("--queries", type=click.IntRange(min=2), help="Take only N queries, drawn at random."),
     seed_option,
-    click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-                 help="Threads that grow trees; the results do not depend on it."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Threads that grow trees; the results do not depend on it.",
+    ),
     click.option("--no-charts", is_flag=True, help="Leave the charts out."),
     study_folder,
-)  # fmt: skip
+)
 
 
 @study.command("letor")
@@ -217,9 +222,17 @@ def letor(
     opened = [training.open(each) for each in collections]
     with progress_bar(sum(len(each.folds) for each in opened) * len(names), "models") as advance:
         found = letor_study(
-            opened, training.folder, rankers=names, metric=metric, like=like, size=set_size, normaliser=normaliser,
-            say=note, progress=advance, **training.settings,
-        )  # fmt: skip
+            opened,
+            training.folder,
+            rankers=names,
+            metric=metric,
+            like=like,
+            size=set_size,
+            normaliser=normaliser,
+            say=note,
+            progress=advance,
+            **training.settings,
+        )
     chosen = f"{metric} like {like}" if like else metric
     words = [
         f"Settings: {training.preset}; rankers stop, or choose, by {markdown_text(chosen)}; seed {training.seed}. "
@@ -276,21 +289,42 @@ def conventions(collection: str, conventions: tuple[str, ...], **given: Any) -> 
 
 @study.command("text")
 @click.argument("data", metavar="DATA")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="NAMES",
-              help=f"Measures, as for `calipers text score`, not normalised [default: {MEASURES}].")  # fmt: skip
-@click.option("--chance", "chances", multiple=True, type=click.Choice(CHANCES),
-              help="A kind of random text; repeated [default: all].")  # fmt: skip
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAMES",
+    help=f"Measures, as for `calipers text score`, not normalised [default: {MEASURES}].",
+)
+@click.option(
+    "--chance",
+    "chances",
+    multiple=True,
+    type=click.Choice(CHANCES),
+    help="A kind of random text; repeated [default: all].",
+)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--systems", metavar="A,B,...", help="Only these systems.")
 @click.option("--samples", type=click.IntRange(min=10), default=1000, show_default=True, help="Resamples of documents.")
 @click.option(
     "--texts", type=click.IntRange(min=2), default=5, show_default=True, help="Random texts for each summary."
 )
-@click.option("--upper", type=click.Choice(UPPER), default="1", show_default=True,
-              help="Upper bound, as for `calipers text score`.")  # fmt: skip
+@click.option(
+    "--upper",
+    type=click.Choice(UPPER),
+    default="1",
+    show_default=True,
+    help="Upper bound, as for `calipers text score`.",
+)
 @seed_option
-@click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
-              help="Model of BERTScore: its name on the Hugging Face hub, or a folder.")  # fmt: skip
+@click.option(
+    "--encoder",
+    metavar="MODEL",
+    envvar="CALIPERS_ENCODER",
+    show_envvar=True,
+    help="Model of BERTScore: its name on the Hugging Face hub, or a folder.",
+)
 @click.option("--cache", metavar="FOLDER", help="Keep the vectors of texts, and the scores of random ones, there.")
 @click.option("--no-charts", is_flag=True, help="Leave the charts out.")
 @study_folder
@@ -328,10 +362,16 @@ def text(
     needs_encoder = any(measure.base == "BERTScore" for measure in asked)
     with progress_bar(len(asked) * len(kinds), "kinds of random text") as advance:
         found = text_study(
-            summaries, names, kinds, TextOptions(texts=texts, upper=upper, seed=seed),
-            aspects=_words(human) if human else (), samples=samples, cache=cache, progress=advance,
+            summaries,
+            names,
+            kinds,
+            TextOptions(texts=texts, upper=upper, seed=seed),
+            aspects=_words(human) if human else (),
+            samples=samples,
+            cache=cache,
+            progress=advance,
             matcher=_matcher(summaries, encoder, cache) if needs_encoder else None,
-        )  # fmt: skip
+        )
     charts = {} if no_charts else found.charts()
     title = "Measures of texts between random texts and people"
     _write(folder, title, found.words(), found.tables(), charts, long=("gains",))

@@ -106,9 +106,9 @@ def action() -> str:
     """Return the text of action.yml."""
     known = options()
     inputs = "".join(
-        f"  {name}:\n    description: {_quoted(each.help)}\n    required: false\n    default: \"\"\n"
+        f'  {name}:\n    description: {_quoted(each.help)}\n    required: false\n    default: ""\n'
         for name, each in known.items()
-    )  # fmt: skip
+    )
     variables = "".join(f"        {variable(name)}: ${{{{ inputs.{name} }}}}\n" for name in known)
     flags = [name for name, each in known.items() if each.is_flag]
     values = [name for name in known if name not in (*flags, "junit")]  # the second call must not write it again

@@ -584,9 +584,14 @@ def _ratios(ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade, beta: G
 
 
 def q_measure(
-    ranking: Sequence[Entry], pool: Sequence[Grade], k: int | None = None, rel: Grade = 1, beta: Grade = 1,
-    gain: Gain = "linear", norm: str = "min",
-) -> Number | None:  # fmt: skip
+    ranking: Sequence[Entry],
+    pool: Sequence[Grade],
+    k: int | None = None,
+    rel: Grade = 1,
+    beta: Grade = 1,
+    gain: Gain = "linear",
+    norm: str = "min",
+) -> Number | None:
     total = count(pool, rel)
     if not total:
         return None
@@ -602,9 +607,13 @@ def o_measure(
 
 
 def p_measure(
-    ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade = 1, beta: Grade = 1, gain: Gain = "linear",
+    ranking: Sequence[Entry],
+    pool: Sequence[Grade],
+    rel: Grade = 1,
+    beta: Grade = 1,
+    gain: Gain = "linear",
     mean: bool = False,
-) -> Number | None:  # fmt: skip
+) -> Number | None:
     if not count(pool, rel):
         return None
     ratios = _ratios(ranking, pool, rel, beta, gain)
@@ -643,9 +652,13 @@ def ncu_rank(
 
 
 def stops(
-    ranking: Sequence[Entry], pool: Sequence[Grade], max_grade: Grade, k: int | None = None, gain: Gain = "exp",
+    ranking: Sequence[Entry],
+    pool: Sequence[Grade],
+    max_grade: Grade,
+    k: int | None = None,
+    gain: Gain = "exp",
     share: bool = False,
-) -> Number | None:  # fmt: skip
+) -> Number | None:
     """ERR where a document satisfies with its gain / (that of the largest grade + 1), or its share of the ideal's."""
     total: Number = Fraction(0)
     through: Number = Fraction(1)

@@ -53,34 +53,48 @@ READ: dict[str, oracle.Measure] = {
         oracle.reading, what="EU", goes_on=lambda i, g, _: (1 - g) if i < 4 else 0, depth=4, **linear
     ),
     f"NERR9({LINEAR})@4": partial(
-        oracle.reading, what="EU", goes_on=lambda i, g, _: (1 - g) * Fraction(i, i + 1) if i < 4 else 0, depth=4,
+        oracle.reading,
+        what="EU",
+        goes_on=lambda i, g, _: (1 - g) * Fraction(i, i + 1) if i < 4 else 0,
+        depth=4,
         **linear,
     ),
     f"ETU(NERR9({LINEAR})@4)": partial(
-        oracle.reading, what="ETU", goes_on=lambda i, g, _: (1 - g) * Fraction(i, i + 1) if i < 4 else 0, depth=4,
+        oracle.reading,
+        what="ETU",
+        goes_on=lambda i, g, _: (1 - g) * Fraction(i, i + 1) if i < 4 else 0,
+        depth=4,
         **linear,
     ),
     f"EU(NERR10(p=0.5,{LINEAR}),depth=7)": partial(
         oracle.reading, what="EU", goes_on=lambda i, g, _: HALF * (1 - g), depth=7, **linear
     ),
     f"EU(INST(T=2,{LINEAR}),depth=8)": partial(
-        oracle.reading, what="EU", goes_on=lambda i, g, gained: ((i + 3 - gained) / (i + 4 - gained)) ** 2, depth=8,
+        oracle.reading,
+        what="EU",
+        goes_on=lambda i, g, gained: ((i + 3 - gained) / (i + 4 - gained)) ** 2,
+        depth=8,
         **linear,
     ),
     f"BPM(T=1.5,{LINEAR})@4": partial(
-        oracle.reading, what="EU", goes_on=lambda i, g, gained: int(gained < Fraction(3, 2) and i < 4), depth=5,
+        oracle.reading,
+        what="EU",
+        goes_on=lambda i, g, gained: int(gained < Fraction(3, 2) and i < 4),
+        depth=5,
         **linear,
     ),
     "ED(BPM(T=2)@5)": partial(
         oracle.reading, what="ED", goes_on=lambda i, g, gained: int(gained < 2 and i < 5), depth=6
     ),
     "SET@3": partial(
-        oracle.reading, what="EU", depth=3,
+        oracle.reading,
+        what="EU",
+        depth=3,
         goes_on=lambda i, *_: (sqrt(i + 2) - sqrt(i + 1)) / (sqrt(i + 1) - sqrt(i)) if i < 3 else 0,
     ),
     "SET(beta=1)@3": partial(oracle.precision, k=3),
     "ED(RR,depth=6)": partial(oracle.reading, what="ED", goes_on=lambda i, g, _: 1 - g, depth=6),
-}  # fmt: skip
+}
 
 MEASURES: dict[str, oracle.Measure] = {
     **READ,

@@ -49,7 +49,7 @@ def scores() -> cal.Scores:
         (lambda: cal.evaluate(QRELS, RUNS, like="letor_4"), "unknown convention 'letor_4'; did you mean letor4?"),
         (lambda: cal.fuse(RUNS, weights={"bm": 1}), "a weight for 'bm'"),
     ],
-)  # fmt: skip
+)
 def test_an_unknown_name_is_one_error_with_a_suggestion(ask: Any, message: str) -> None:
     with pytest.raises(UnknownName) as found:
         ask()
@@ -79,9 +79,24 @@ def test_our_errors_pass_through_handlers_of_value_errors(tmp_path: Path) -> Non
 # -- optional packages -----------------------------------------------------------------------------
 
 OPTIONAL = {
-    "altair", "backports", "ir_datasets", "ir_measures", "jinja2", "lightgbm", "lz4", "narwhals", "pandas", "polars",
-    "pyarrow", "pyspark", "sklearn", "torch", "transformers", "vl_convert", "xgboost",
-}  # fmt: skip
+    "altair",
+    "backports",
+    "ir_datasets",
+    "ir_measures",
+    "jinja2",
+    "lightgbm",
+    "lz4",
+    "narwhals",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pyspark",
+    "sklearn",
+    "torch",
+    "transformers",
+    "vl_convert",
+    "xgboost",
+}
 
 
 def test_optional_packages_go_through_one_door() -> None:
@@ -157,10 +172,19 @@ def test_choices_are_the_names_of_the_tables_that_implement_them(choice: str) ->
 # -- signatures ------------------------------------------------------------------------------------
 
 READERS = [
-    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs, cal.read_texts,
-    cal.read_preferences, cal.read_samples, cal.read_scores,
-    cal.text.as_collection, cal.text.read_preferences,
-]  # fmt: skip
+    cal.read_qrels,
+    cal.read_judgments,
+    cal.read_letor,
+    cal.read_subtopics,
+    cal.read_run,
+    cal.read_runs,
+    cal.read_texts,
+    cal.read_preferences,
+    cal.read_samples,
+    cal.read_scores,
+    cal.text.as_collection,
+    cal.text.read_preferences,
+]
 # Of readers, in this order; then what only one has.
 OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name"]
 

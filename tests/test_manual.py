@@ -36,8 +36,10 @@ def blocks(page: str, kind: str) -> list[str]:
 def mkdocs(folder: Path, config: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "-f", str(config), "-d", str(folder)],
-        capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
 
 
 @pytest.mark.slow
@@ -379,8 +381,20 @@ def test_the_readme_is_one_screen() -> None:
 
 
 def test_every_capability_has_a_picture() -> None:
-    for page in ("evaluate", "bounds", "conventions", "compare", "diff", "metaeval", "properties", "information",
-                 "diversity", "report", "python", "text"):  # fmt: skip
+    for page in (
+        "evaluate",
+        "bounds",
+        "conventions",
+        "compare",
+        "diff",
+        "metaeval",
+        "properties",
+        "information",
+        "diversity",
+        "report",
+        "python",
+        "text",
+    ):
         assert "](images/" in (DOCS / f"{page}.md").read_text(encoding="utf-8"), page
 
 

@@ -220,10 +220,19 @@ def test_the_action_says_what_the_command_says(
     require.tool("bash")
     require.module("yaml")
     given = {
-        "judgments": "qrels.txt", "run": new, "baseline": old, "max-drop": "0.01", "package": "", "junit": "c.xml",
-        "measure": "nDCG@10 RR", "min": "RR=5%", "fail-on": "missing,ties",
-        "max-query-drop": "nDCG@10=1", "condensed": "true", "strict": "false",
-    }  # fmt: skip
+        "judgments": "qrels.txt",
+        "run": new,
+        "baseline": old,
+        "max-drop": "0.01",
+        "package": "",
+        "junit": "c.xml",
+        "measure": "nDCG@10 RR",
+        "min": "RR=5%",
+        "fail-on": "missing,ties",
+        "max-query-drop": "nDCG@10=1",
+        "condensed": "true",
+        "strict": "false",
+    }
     ran = run_action(ROOT / "action.yml", given, runs, on_path)
     assert (ran.code, ran.outputs.get("observed"), ran.outputs.get("verdict")) == (code, *facts), ran.said
     assert ("::error" in ran.said) == bool(code)

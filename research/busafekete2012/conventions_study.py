@@ -180,9 +180,13 @@ def convention_study(
     if len(likes) < 2:
         raise CalipersError("name at least two conventions: they are compared")
     settings = {
-        "study": "conventions", "preset": preset, "normalize": normalize, "seed": seed, "queries": collection.queries,
+        "study": "conventions",
+        "preset": preset,
+        "normalize": normalize,
+        "seed": seed,
+        "queries": collection.queries,
         "data": collection.digest(),
-    }  # fmt: skip
+    }
     trained = TrainingFolder.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
     scores: dict[tuple[str, str], list[Floats]] = {(name, each): [] for name in names for each in likes}
     for each in likes:

@@ -120,10 +120,20 @@ class TextStudy:
                 for n, normal in enumerate(NORMALS):
                     some, sure = point[:, c, n, :, lv], adjusted[:, c, n, :, lv] < self.alpha
                     low, high = self._interval(self.gains[:, c, n, :, lv])
-                    rows.append((
-                        level, chance, normal, _mean(some), low, high, int((some > SAME).sum()),
-                        int((some < -SAME).sum()), int((sure & (some > 0)).sum()), int((sure & (some < 0)).sum()),
-                    ))  # fmt: skip
+                    rows.append(
+                        (
+                            level,
+                            chance,
+                            normal,
+                            _mean(some),
+                            low,
+                            high,
+                            int((some > SAME).sum()),
+                            int((some < -SAME).sum()),
+                            int((sure & (some > 0)).sum()),
+                            int((sure & (some < 0)).sum()),
+                        )
+                    )
         columns = (
             "level",
             "chance",
@@ -163,8 +173,14 @@ class TextStudy:
             kept = second[best, each]
             share = float((kept > SAME).mean())
             rows.append((level, name, float(counts.max() / self.splits), _mean(first[best, each]), _mean(kept), share))
-        columns = ("level", "chosen most often", "share of splits", "gain where chosen", "gain on the other half",
-                   "splits with a gain there")  # fmt: skip
+        columns = (
+            "level",
+            "chosen most often",
+            "share of splits",
+            "gain where chosen",
+            "gain on the other half",
+            "splits with a gain there",
+        )
         return Table(columns, tuple(rows))
 
     def by_measure(self) -> Table:
@@ -194,13 +210,36 @@ class TextStudy:
         for place in np.ndindex(gain.shape[:-1]):
             m, c, n, a, lv = place
             low, high = interval(gain[place][1 : 1 + self.samples])
-            rows.append((
-                self.measures[m], self.chances[c], NORMALS[n], self.aspects[a], self.levels[lv],
-                float(self.plain[m, a, lv, 0]), float(self.normal[place][0]), float(gain[place][0]), low,
-                high, float(alone[place]), float(adjusted[place]),
-            ))  # fmt: skip
-        columns = ("measure", "chance", "normalised", "human", "level", "tau-b", "normalised tau-b", "gain", "low",
-                   "high", "p", "adjusted p")  # fmt: skip
+            rows.append(
+                (
+                    self.measures[m],
+                    self.chances[c],
+                    NORMALS[n],
+                    self.aspects[a],
+                    self.levels[lv],
+                    float(self.plain[m, a, lv, 0]),
+                    float(self.normal[place][0]),
+                    float(gain[place][0]),
+                    low,
+                    high,
+                    float(alone[place]),
+                    float(adjusted[place]),
+                )
+            )
+        columns = (
+            "measure",
+            "chance",
+            "normalised",
+            "human",
+            "level",
+            "tau-b",
+            "normalised tau-b",
+            "gain",
+            "low",
+            "high",
+            "p",
+            "adjusted p",
+        )
         return Table(columns, tuple(rows))
 
     def charts(self) -> Charts:

@@ -50,10 +50,12 @@ def what_queries_can_show() -> cal.Table:
             )
         )
     columns = (
-        "queries", "drops excluded if nothing changes", "mean shown if all scores are 1",
+        "queries",
+        "drops excluded if nothing changes",
+        "mean shown if all scores are 1",
         f"chance to miss that {DROP:.0%} of all queries lose everything",
         f"queries that must lose everything to show a drop of more than {DROP:g}",
-    )  # fmt: skip
+    )
     return cal.Table(columns, tuple(rows))
 
 

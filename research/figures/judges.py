@@ -55,8 +55,14 @@ def agreement(study: JudgeStudy) -> Table:
         cells = dict(zip(table.columns, row, strict=True))
         low, high = ends[row[0], "kappa"]
         interval = f"{low:.3f} to {high:.3f}"
-        rows.append((row[0], *(cells[name] for name in ("labels", "missing", "agreement", "kappa")), interval,
-                     *(cells[name] for name in ("alpha", "ac1", "bias"))))  # fmt: skip
+        rows.append(
+            (
+                row[0],
+                *(cells[name] for name in ("labels", "missing", "agreement", "kappa")),
+                interval,
+                *(cells[name] for name in ("alpha", "ac1", "bias")),
+            )
+        )
     heads = ("judge", "labels", "missing", "agreement", "kappa", "95% interval", "alpha", "AC1", "bias")
     return named(Table(heads, tuple(rows)))
 
@@ -92,14 +98,28 @@ class Coverage:
         width, alone = found.high - found.low, found.human_high - found.human_low
         both = found.sparse & ~np.isnan(alone)
         wider = np.median(width[both]) / np.median(alone[both]) if both.any() else np.nan
-        return (float(hit.mean()), float(found.sparse.mean()), float(np.median(width) / np.nanmedian(alone)),
-                float(wider), float(np.median(found.worth)))  # fmt: skip
+        return (
+            float(hit.mean()),
+            float(found.sparse.mean()),
+            float(np.median(width) / np.nanmedian(alone)),
+            float(wider),
+            float(np.median(found.worth)),
+        )
 
     def cells(self) -> tuple[float | int, ...]:
         """How many rows there are, their coverage, and how often and how wide they are sparse."""
         below, above = float((self.share < LEAST).mean()), float((self.share > MOST).mean())
-        return (len(self.share), float(self.share.mean()), 1 - below - above, below, above, float(self.share.min()),
-                float(self.share.max()), float(self.said.mean()), float(np.nanmedian(self.sparse_width)))  # fmt: skip
+        return (
+            len(self.share),
+            float(self.share.mean()),
+            1 - below - above,
+            below,
+            above,
+            float(self.share.min()),
+            float(self.share.max()),
+            float(self.said.mean()),
+            float(np.nanmedian(self.sparse_width)),
+        )
 
 
 LEAST, MOST = 0.92, 0.98  # what is promised
@@ -235,9 +255,7 @@ def holes(data: Path, runs: list[cal.Run]) -> Table:
     """Half of the human labels hidden, and filled by UMBRELA: the order of systems against that of all labels."""
     whole = cal.read_qrels(data / "trec/qrels/qrels.dl19-passage.txt.xz")
     random = np.random.default_rng(42)
-    half = {
-        q: {d: g for d, g in of.items() if random.random() < 0.5} for q, of in whole.to_dict().items()
-    }  # fmt: skip
+    half = {q: {d: g for d, g in of.items() if random.random() < 0.5} for q, of in whole.to_dict().items()}
     truth = cal.evaluate(whole, runs, "nDCG@10").values[0].mean(axis=1)
     labels = cal.read_qrels(data / f"judges/dl19/{UMBRELA}.txt").to_dict()
     filled = {q: {**labels.get(q, {}), **of} for q, of in half.items()}

@@ -302,9 +302,17 @@ def diversity(data: Path) -> None:
             for x, other, given, bits, _ in tau.table().rows:
                 rows.setdefault((str(x), str(other), str(given)), []).append(float(bits))
     paper = iter(
-        [(0.8290, 0.8375), (0.4860, 0.4434), (0.2499, 0.3263), (0.2451, 0.2805), (0.6390, 0.5545), (0.3026, 0.1728),
-         (0.1222, 0.1442), (0.1239, 0.1003)]
-    )  # fmt: skip
+        [
+            (0.8290, 0.8375),
+            (0.4860, 0.4434),
+            (0.2499, 0.3263),
+            (0.2451, 0.2805),
+            (0.6390, 0.5545),
+            (0.3026, 0.1728),
+            (0.1222, 0.1442),
+            (0.1239, 0.1003),
+        ]
+    )
     table = tuple((*key, *bits, *next(paper)) for key, bits in rows.items())
     columns = ("x", "y", "given", "topics 201-250", "251-300", "paper: TREC 2010", "2011")
     replace(RESEARCH / "diversity.md", "diversity-tau", Table(columns, table).to_markdown())

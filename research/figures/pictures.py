@@ -25,9 +25,19 @@ from research.figures.pages import DOCS, replace
 
 IMAGES = DOCS / "images"
 RUNS = (  # of TREC-COVID round 1, from the best to the worst
-    "run1", "BBGhelani1", "sab20.1.meta.docs", "CSIROmedNIR", "base.unipd.it", "crowd1", "T5R1", "bm25t5", "baseline",
-    "bm25_baseline", "BM25R2", "jlprec",
-)  # fmt: skip
+    "run1",
+    "BBGhelani1",
+    "sab20.1.meta.docs",
+    "CSIROmedNIR",
+    "base.unipd.it",
+    "crowd1",
+    "T5R1",
+    "bm25t5",
+    "baseline",
+    "bm25_baseline",
+    "BM25R2",
+    "jlprec",
+)
 MEASURES = "nDCG@10 AP RR P@10 RBP(p=0.8)"
 ROUNDS = 5  # of each report that is timed
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]

@@ -92,9 +92,15 @@ class Collection:
     @cache  # noqa: B019  there are two collections in a process
     def scores(self, measure: str, ties: TieRule, condensed: bool = False, depth: int | None = None) -> Scores:
         return evaluate(
-            self.judgments, list(self.runs), measure, ties=ties, condensed=condensed, depth=depth, empty="skip",
+            self.judgments,
+            list(self.runs),
+            measure,
+            ties=ties,
+            condensed=condensed,
+            depth=depth,
+            empty="skip",
             warn=False,
-        )  # fmt: skip
+        )
 
     def read_as(self, measure: str, name: str, reading: Reading) -> Scores:
         """The scores of AP, nDCG or RIC on TREC 8 or 9 under a reading."""

@@ -186,9 +186,15 @@ def letor_study(
     opened = []
     for collection in collections:
         settings = {
-            "study": "letor", "preset": preset, "metric": metric, "like": like, "normalize": normalize, "seed": seed,
-            "queries": collection.queries, "data": collection.digest(),
-        }  # fmt: skip
+            "study": "letor",
+            "preset": preset,
+            "metric": metric,
+            "like": like,
+            "normalize": normalize,
+            "seed": seed,
+            "queries": collection.queries,
+            "data": collection.digest(),
+        }
         opened.append(TrainingFolder.open(str(Path(folder) / collection.name), settings, say or (lambda text: None)))
     for collection, share in zip(collections, sizes, strict=True):
         _check(collection, names[:2], measures, share, seed)

@@ -55,8 +55,14 @@ def families(normaliser: str = "k") -> dict[str, list[str]]:
 STUDY_TESTS = ("t", "bootstrap")
 QUERY_SETS = ("signed", "absolute")
 TEXT = {"test": STUDY_TESTS[0], "query sets": QUERY_SETS[0], "normaliser": "k"}
-_PLACE = {"nDCG": ("nDCG", 0), "DCG-V1": ("nDCG", 1), "DCG-V2": ("nDCG", 2),
-          "MAP": ("MAP", 0), "MSP-V1": ("MAP", 1), "MSP-V2": ("MAP", 2)}  # fmt: skip
+_PLACE = {
+    "nDCG": ("nDCG", 0),
+    "DCG-V1": ("nDCG", 1),
+    "DCG-V2": ("nDCG", 2),
+    "MAP": ("MAP", 0),
+    "MSP-V1": ("MAP", 1),
+    "MSP-V2": ("MAP", 2),
+}
 _SETS = ("all", "uninformative", "ideal", "broad", "focused", "left", "right")
 
 

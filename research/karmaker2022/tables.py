@@ -335,14 +335,18 @@ def _abstract(folder: Path | None) -> Sequence[Figure]:
         judged("discriminative power on MSLR-WEB30K, +%", "23", gain("MSLR-WEB30K"), reason=_GAIN),
         judged("discriminative power on MQ2007, +%", "19", gain("MQ2007"), otherwise=_GAIN),
         judged(
-            "swap rate of MAP across data sets, -%", "28", fewer(across["MAP"]["all"], across["MSP-V2"]["all"]),
+            "swap rate of MAP across data sets, -%",
+            "28",
+            fewer(across["MAP"]["all"], across["MSP-V2"]["all"]),
             reason="table 20, all queries",
         ),
         judged(
-            "swap rate of MAP across query sets, -%", "26", float(np.mean(less)),
+            "swap rate of MAP across query sets, -%",
+            "26",
+            float(np.mean(less)),
             reason=f"mean of {less[0]:.1f} and {less[1]:.1f}, table 21",
         ),
-    ]  # fmt: skip
+    ]
 
 
 _GAIN = "mean gain of V2 over nDCG and MAP in points, uninformative queries, tables 8 and 18"
@@ -409,9 +413,16 @@ def _add(document: str, name: str, table: Any) -> None:
 
     searched = table["kind"] == "pad"
     reproduction_of_readings(
-        id, title, DATA, LAYOUT, axes=axes, best=best, stated=PAD_STATED if searched else None,
-        thorough={"searched": False}, searched=searched,
-    )(under)  # fmt: skip
+        id,
+        title,
+        DATA,
+        LAYOUT,
+        axes=axes,
+        best=best,
+        stated=PAD_STATED if searched else None,
+        thorough={"searched": False},
+        searched=searched,
+    )(under)
 
 
 for _document in ("karmaker2022", "feng2023"):

@@ -24,9 +24,17 @@ from research.rankers.synthetic import synthetic_letor, write_letor
 RANKERS: dict[str, type[Ranker]] = {
     kind.name: kind
     for kind in (
-        LambdaMART, RandomForest, Logistic, RankSVM, RankNet, ListNet, AdaRank, RankBoost, CoordinateAscent,
+        LambdaMART,
+        RandomForest,
+        Logistic,
+        RankSVM,
+        RankNet,
+        ListNet,
+        AdaRank,
+        RankBoost,
+        CoordinateAscent,
     )
-}  # fmt: skip
+}
 
 __all__ = [
     "METRIC",

@@ -16,11 +16,21 @@ from research.rankers.presets import PRESETS, ranker
 FIXED = ("metric", "like", "tune", "normalize", "seed")  # parameters that --set does not set
 
 preset_and_normalize = options(
-    click.option("--preset", type=click.Choice([*PRESETS]), default="quick", show_default=True,
-                 help="Settings of the rankers: quick ones, or those of the papers."),
-    click.option("--normalize", type=click.Choice(NORMALIZATIONS), default="none", show_default=True,
-                 help="query: scale every feature to 0 .. 1 inside each query."),
-)  # fmt: skip
+    click.option(
+        "--preset",
+        type=click.Choice([*PRESETS]),
+        default="quick",
+        show_default=True,
+        help="Settings of the rankers: quick ones, or those of the papers.",
+    ),
+    click.option(
+        "--normalize",
+        type=click.Choice(NORMALIZATIONS),
+        default="none",
+        show_default=True,
+        help="query: scale every feature to 0 .. 1 inside each query.",
+    ),
+)
 sparse_option = click.option(
     "--sparse", is_flag=True, help="Keep the features as a sparse matrix, for files with many zeros."
 )
@@ -28,12 +38,24 @@ sparse_option = click.option(
 
 @click.command("train")
 @click.argument("name", metavar="RANKER")
-@click.option("--train", "train_files", multiple=True, required=True, metavar="FILE",
-              help="File with training data. May be repeated.")  # fmt: skip
-@click.option("--valid", "valid_files", multiple=True, metavar="FILE",
-              help="File with validation data. May be repeated.")  # fmt: skip
-@click.option("--metric", default=METRIC, show_default=True, metavar="MEASURE",
-              help="Measure to optimise, or to choose by on validation data.")  # fmt: skip
+@click.option(
+    "--train",
+    "train_files",
+    multiple=True,
+    required=True,
+    metavar="FILE",
+    help="File with training data. May be repeated.",
+)
+@click.option(
+    "--valid", "valid_files", multiple=True, metavar="FILE", help="File with validation data. May be repeated."
+)
+@click.option(
+    "--metric",
+    default=METRIC,
+    show_default=True,
+    metavar="MEASURE",
+    help="Measure to optimise, or to choose by on validation data.",
+)
 @click.option("--like", metavar="PROFILE", help="Conventions of that measure, for example yahoo or letor4.")
 @preset_and_normalize
 @click.option(

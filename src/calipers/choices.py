@@ -35,8 +35,15 @@ Correction = Literal["none", "bonferroni", "holm", "bh"]
 EffectSize = Literal["d", "cliff", "rank-biserial"]
 IntervalMethod = Literal["auto", "t", "logit", "bca"]
 RankCorrelation = Literal[
-    "tau-a", "tau-b", "gamma", "tau_AP", "tau_AP-reversed", "tau_AP-symmetric", "spearman", "weighted-tau",
-]  # fmt: skip
+    "tau-a",
+    "tau-b",
+    "gamma",
+    "tau_AP",
+    "tau_AP-reversed",
+    "tau_AP-symmetric",
+    "spearman",
+    "weighted-tau",
+]
 PadDenominator = Literal["absolute", "literal"]  # denominator of the percentage absolute difference
 Design = Literal["t", "anova", "anova2", "randomization", "bootstrap"]
 
@@ -45,9 +52,19 @@ ExpectedOfRandom = Literal["exact", "paper"]  # expected score of a random ranki
 IdealRanking = Literal["exact", "k", "greedy"]
 
 FusionMethod = Literal[
-    "combsum", "combmnz", "combanz", "combmin", "combmax", "combmed", "borda", "condorcet", "copeland", "rrf", "rbc",
+    "combsum",
+    "combmnz",
+    "combanz",
+    "combmin",
+    "combmax",
+    "combmed",
+    "borda",
+    "condorcet",
+    "copeland",
+    "rrf",
+    "rbc",
     "isr",
-]  # fmt: skip
+]
 ScoreScaling = Literal["minmax", "z", "rank", "sum", "none"]
 FusionBound = Literal["naive", "pareto", "majoritarian"]
 

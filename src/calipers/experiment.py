@@ -95,13 +95,24 @@ class Experiment(Evaluation):
         warn: bool = True,
     ) -> None:
         scoring: dict[str, Any] = {
-            "like": like, "ties": ties, "relevant": relevant, "depth": depth, "condensed": condensed, "empty": empty,
-            "missing": missing, "degenerate": degenerate, "precision": precision,
-        }  # fmt: skip
+            "like": like,
+            "ties": ties,
+            "relevant": relevant,
+            "depth": depth,
+            "condensed": condensed,
+            "empty": empty,
+            "missing": missing,
+            "degenerate": degenerate,
+            "precision": precision,
+        }
         reading: dict[str, Any] = {
-            "columns": columns, "costs": costs, "unmatched": unmatched, "jobs": jobs, "progress": progress,
+            "columns": columns,
+            "costs": costs,
+            "unmatched": unmatched,
+            "jobs": jobs,
+            "progress": progress,
             "warn": warn,
-        }  # fmt: skip
+        }
         opened = Evaluation.of(judgments, runs, measures, ScoringOptions(**scoring), **reading)
         self.__dict__.update(opened.__dict__)
         self.__dict__["runs"] = tuple(map(remembered, opened.runs))
@@ -156,10 +167,21 @@ class Experiment(Evaluation):
         from calipers.stats.comparison import compare
 
         return compare(
-            self.scores, baseline=baseline, test=test, correction=correction, alpha=alpha, level=level,
-            samples=samples, seed=seed, effect=effect, equivalence=equivalence, rope=rope,
-            query_groups=query_groups, query_weights=query_weights, warn=warn,
-        )  # fmt: skip
+            self.scores,
+            baseline=baseline,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            level=level,
+            samples=samples,
+            seed=seed,
+            effect=effect,
+            equivalence=equivalence,
+            rope=rope,
+            query_groups=query_groups,
+            query_weights=query_weights,
+            warn=warn,
+        )
 
     def diff(
         self,
@@ -207,10 +229,20 @@ class Experiment(Evaluation):
         from calipers.changes.gate import check
 
         return check(
-            self, new, baseline=baseline, max_drop=max_drop, max_query_drop=max_query_drop, min=min,
-            fail_if=fail_if, query_groups=query_groups, fail_on=fail_on, alpha=alpha, worst=worst,
-            other_judgments=other_judgments, warn=warn,
-        )  # fmt: skip
+            self,
+            new,
+            baseline=baseline,
+            max_drop=max_drop,
+            max_query_drop=max_query_drop,
+            min=min,
+            fail_if=fail_if,
+            query_groups=query_groups,
+            fail_on=fail_on,
+            alpha=alpha,
+            worst=worst,
+            other_judgments=other_judgments,
+            warn=warn,
+        )
 
     def bounds(
         self,
@@ -265,9 +297,7 @@ class Experiment(Evaluation):
         """
         from calipers.unjudged.judging_pools import pool_of
 
-        return pool_of(
-            self, depth=depth, budget=budget, method=method, p=p, unseen=unseen, max_grade=max_grade
-        )  # fmt: skip
+        return pool_of(self, depth=depth, budget=budget, method=method, p=p, unseen=unseen, max_grade=max_grade)
 
     def judges(
         self,
@@ -290,9 +320,16 @@ class Experiment(Evaluation):
         from calipers.judging.judge_study import judges as study
 
         return study(
-            self, judges, map=map, combine=combine, test=test, correction=correction, alpha=alpha, samples=samples,
+            self,
+            judges,
+            map=map,
+            combine=combine,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            samples=samples,
             seed=seed,
-        )  # fmt: skip
+        )
 
     def queries(self, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None) -> QueryTypes:
         """Return the type of each query, such as easy or hard. See `calipers.limits.query_types.queries`.
@@ -331,9 +368,19 @@ class Experiment(Evaluation):
         from calipers.metaevaluation.measure_study import metaeval
 
         return metaeval(
-            self, sets=sets, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed,
-            correlation=correlation, pad=pad, set_size=set_size, absolute=absolute, population=population,
-        )  # fmt: skip
+            self,
+            sets=sets,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            samples=samples,
+            seed=seed,
+            correlation=correlation,
+            pad=pad,
+            set_size=set_size,
+            absolute=absolute,
+            population=population,
+        )
 
     def plan(
         self,
@@ -359,9 +406,18 @@ class Experiment(Evaluation):
         from calipers.planning.sample_size import plan
 
         return plan(
-            self.scores, difference=difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design,
-            upper=upper, over=over, samples=samples, seed=seed,
-        )  # fmt: skip
+            self.scores,
+            difference=difference,
+            power=power,
+            alpha=alpha,
+            pairs=pairs,
+            queries=queries,
+            design=design,
+            upper=upper,
+            over=over,
+            samples=samples,
+            seed=seed,
+        )
 
     def report(
         self,
@@ -389,12 +445,26 @@ class Experiment(Evaluation):
         from calipers.report.page import write_report
 
         return write_report(
-            self, output, title=title, baseline=baseline, sections=sections, top=top, query_texts=query_texts,
-            document_texts=document_texts, query_groups=query_groups,
-            judges=judges, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed,
-            population=population, command=command,
-            progress=progress, warn=warn,
-        )  # fmt: skip
+            self,
+            output,
+            title=title,
+            baseline=baseline,
+            sections=sections,
+            top=top,
+            query_texts=query_texts,
+            document_texts=document_texts,
+            query_groups=query_groups,
+            judges=judges,
+            test=test,
+            correction=correction,
+            alpha=alpha,
+            samples=samples,
+            seed=seed,
+            population=population,
+            command=command,
+            progress=progress,
+            warn=warn,
+        )
 
     @overload
     def audit(

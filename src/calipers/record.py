@@ -24,12 +24,14 @@ class _Signature:
         return Signature(
             [
                 Parameter(
-                    name, Parameter.POSITIONAL_OR_KEYWORD,
-                    default=getattr(kind, name, Parameter.empty), annotation=annotations[name],
+                    name,
+                    Parameter.POSITIONAL_OR_KEYWORD,
+                    default=getattr(kind, name, Parameter.empty),
+                    annotation=annotations[name],
                 )
                 for name in kind._names
             ]
-        )  # fmt: skip
+        )
 
 
 @dataclass_transform(frozen_default=True)

@@ -194,8 +194,12 @@ def test_orders_and_significance() -> None:
     assert found.summary.startswith("All tools agree on P@1 here")
     found = audit(pools, runs, "nDCG@10", like=["letor4", "trec_eval"])
     assert found.figures()["deep", "calipers"] == pytest.approx((1 + D3) / 2)
-    found = audit(pools, {**runs, "deep": {q: late if q == "long0" else r for q, r in runs["deep"].items()}},
-                      "nDCG@10", like=["letor4"])  # fmt: skip
+    found = audit(
+        pools,
+        {**runs, "deep": {q: late if q == "long0" else r for q, r in runs["deep"].items()}},
+        "nDCG@10",
+        like=["letor4"],
+    )
     assert found.correlations()["calipers", "letor4"] == 1
     assert found.swaps().rows == ()
     # Short lists decide for "flat" under the definition; LETOR 4.0 does not see them.

@@ -169,10 +169,16 @@ def test_printed_values(measure: str, ranking: str, wanted: float) -> None:
 def test_printed_digits() -> None:
     """The same, as the document prints them."""
     printed = {
-        ("DCG@5", "11000"): "1.6309", ("DCG@11", "00000111111"): "1.8740", ("DCG", "1" * 1000): "123.09",
-        ("SDCG@5", "11000"): "0.5531", ("SN-DCG@5", "10100"): "0.9197", ("SN-DCG@5", "10101"): "0.8855",
-        ("SN-AP@5", "10001"): "0.7000", ("P@6", "1111101"): "0.8333", ("nDCG@6", "1111101"): "0.8922",
-    }  # fmt: skip
+        ("DCG@5", "11000"): "1.6309",
+        ("DCG@11", "00000111111"): "1.8740",
+        ("DCG", "1" * 1000): "123.09",
+        ("SDCG@5", "11000"): "0.5531",
+        ("SN-DCG@5", "10100"): "0.9197",
+        ("SN-DCG@5", "10101"): "0.8855",
+        ("SN-AP@5", "10001"): "0.7000",
+        ("P@6", "1111101"): "0.8333",
+        ("nDCG@6", "1111101"): "0.8922",
+    }
     for (measure, ranking), digits in printed.items():
         decimals = len(digits.partition(".")[2])
         assert f"{cal.parse(measure).score(lists_of([grades(ranking)]))[0]:.{decimals}f}" == digits
@@ -230,11 +236,19 @@ def test_a_cascade_with_a_certain_stop_is_like_reciprocal_rank() -> None:
 @pytest.mark.parametrize(
     ("measure", "tie_invariant", "insensitive"),
     [
-        ("Recall", True, True), ("HIT", True, True), ("SetP", True, False), ("SetR", True, True), ("P", False, False),
-        ("AP", False, False), ("nDCG", False, False), ("RR", False, False), ("bpref", False, True),
-        ("bpref(judged_only=True)", False, True), ("AP(judged_only=True)", False, True),
+        ("Recall", True, True),
+        ("HIT", True, True),
+        ("SetP", True, False),
+        ("SetR", True, True),
+        ("P", False, False),
+        ("AP", False, False),
+        ("nDCG", False, False),
+        ("RR", False, False),
+        ("bpref", False, True),
+        ("bpref(judged_only=True)", False, True),
+        ("AP(judged_only=True)", False, True),
     ],
-)  # fmt: skip
+)
 def test_two_more_properties(measure: str, tie_invariant: bool, insensitive: bool) -> None:
     found = known(measure)
     assert bool(found.tie_invariant) is tie_invariant
@@ -436,13 +450,12 @@ def test_the_search_does_what_the_definitions_say(random: Any, values: tuple[flo
     depth, many = 4, Space((0.0, 1.0), 4)
     slope = random.choice([0.0, 0.0, 0.05])
     scores = {
-        (r[:k], tuple(sorted(r[k:]))): random.choice(values) * (slope == 0) + slope * sum(
-            value / 2**place for place, value in enumerate(r[:k])
-        )
+        (r[:k], tuple(sorted(r[k:]))): random.choice(values) * (slope == 0)
+        + slope * sum(value / 2**place for place, value in enumerate(r[:k]))
         for d in range(1, depth + 1)
         for r in product((0.0, 1.0), repeat=d)
         for k in range(1, d + 1)
-    }  # fmt: skip
+    }
     form = Arbitrary(scores)
     scored = search.Scored(Subject("arbitrary", form), many, Subject("arbitrary", form).scores(many), np.array([0.0]))
     if np.isnan(scored.scores[many.possible]).all():

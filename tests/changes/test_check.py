@@ -186,9 +186,11 @@ def test_an_unchanged_measure_is_described_and_decides_nothing_by_itself() -> No
 def test_it_is_said_whether_the_rankings_are_unchanged_as_far_as_the_measure_reads() -> None:
     qrels = {f"q{i}": {"a": 1, "b": 0, "c": 0} for i in range(4)}
     runs = {
-        "old": {q: ["a", "b", "c"] for q in qrels}, "same": {q: ["a", "b", "c"] for q in qrels},
-        "deep": {q: ["a", "b", "d"] for q in qrels}, "other": {q: ["a", "c", "b"] for q in qrels},
-    }  # fmt: skip
+        "old": {q: ["a", "b", "c"] for q in qrels},
+        "same": {q: ["a", "b", "c"] for q in qrels},
+        "deep": {q: ["a", "b", "d"] for q in qrels},
+        "other": {q: ["a", "c", "b"] for q in qrels},
+    }
     exp = cal.Experiment(qrels, runs, "P@2 AP", warn=False)
     for new, two, every in (("same", True, True), ("deep", True, False), ("other", False, False)):
         found = exp.check(new, baseline="old", max_drop=0.1, warn=False).decisions
@@ -266,8 +268,10 @@ def test_an_observed_drop_fails_and_the_rule_can_ask_for_more() -> None:
     assert failed == {"drop": [True, True, False], "worse": [True, False, False], "undecided": [True, True, False]}
     found = {name: measured(old, np.clip(new, 0, 1), 0.02) for name, new in cases.items()}
     assert {name: (each.observed, each.verdict) for name, each in found.items()} == {
-        "worse": ("dropped", "worse"), "chance": ("dropped", "undecided"), "better": ("ok", "not worse"),
-    }  # fmt: skip
+        "worse": ("dropped", "worse"),
+        "chance": ("dropped", "undecided"),
+        "better": ("ok", "not worse"),
+    }
     assert re.search(
         r"dropped by 0\.04\d\d, .* more than the 0\.02 allowed; shown beyond these 100 queries: no \(could be chance; "
         r".* about \d+ queries would tell\)",
@@ -278,9 +282,12 @@ def test_an_observed_drop_fails_and_the_rule_can_ask_for_more() -> None:
 def test_a_drop_of_exactly_what_is_allowed_passes() -> None:
     old = np.array([0.1, 0.3, 0.5, 0.7])
     for new, max_drop, exceeded in (
-        (old, 0.0, False), (old - 0.01, 0.01, False), (old - 0.02, 0.01, True), (old - 0.01, 0.0, True),
+        (old, 0.0, False),
+        (old - 0.01, 0.01, False),
+        (old - 0.02, 0.01, True),
+        (old - 0.01, 0.0, True),
         (old + 0.2, 0.0, False),
-    ):  # fmt: skip
+    ):
         found = checked(old, new, max_drop)
         assert (found.failed, found.observed) == (exceeded, "dropped" if exceeded else "ok")
 
@@ -304,8 +311,10 @@ def test_a_floor_is_about_the_observed_mean_and_the_rule_can_ask_for_more() -> N
 def test_undecided_is_refused_where_no_result_could_show_it(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = np.full(50, 0.5)
     for max_drop, can in (
-        (0.01, "at least 299 queries can"), ("5%", "at least 59 queries can"), (0, "no number of queries can"),
-    ):  # fmt: skip
+        (0.01, "at least 299 queries can"),
+        ("5%", "at least 59 queries can"),
+        (0, "no number of queries can"),
+    ):
         with pytest.raises(CalipersError, match=can):
             measured(old, old, max_drop, fail_if="undecided")
     assert measured(np.tile(old, 6), np.tile(old, 6), 0.01, fail_if="undecided").verdict == "not worse"
@@ -400,8 +409,9 @@ def test_limits_by_measure_and_as_a_percentage() -> None:
     old = np.array([0.4, 0.6, 0.5, 0.5])
     found = checked([old, old], [old - 0.02, old - 0.02], "m0=0.01 m1=5%")
     assert [(each.observed, each.max_drop) for each in found.decisions] == [
-        ("dropped", 0.01), ("ok", pytest.approx(0.05 * 0.5)),
-    ]  # fmt: skip
+        ("dropped", 0.01),
+        ("ok", pytest.approx(0.05 * 0.5)),
+    ]
     assert checked(old, old - 0.02, {"m0": "5%"}).decisions[0].max_drop == pytest.approx(0.025)
     assert [each.measure for each in checked([old, old], [old, old], {"m1": 0.1}).decisions] == ["m1"]
     assert [each.max_drop for each in checked([old, old], [old, old], "0.1 m1=0.2").decisions] == [0.1, 0.2]
@@ -428,8 +438,11 @@ def test_groups_are_checked_with_corrected_limits() -> None:
     found = checked(old, new, 0.15, query_groups=groups, min=0.01)
     parts = {each.group: each for each in found.decisions}
     assert {name: (each.observed, each.verdict) for name, each in parts.items()} == {
-        "": ("ok", "not worse"), "good": ("ok", "not worse"), "bad": ("dropped", "worse"), "alone": ("ok", "undecided"),
-    }  # fmt: skip
+        "": ("ok", "not worse"),
+        "good": ("ok", "not worse"),
+        "bad": ("dropped", "worse"),
+        "alone": ("ok", "undecided"),
+    }
     assert found.failed
     assert [each.alpha for each in found.decisions] == [0.05, 0.05 / 3, 0.05 / 3, 0.05 / 3]
     alone = one(old[20:], new[20:], 0.15, alpha=0.05 / 3)
@@ -443,9 +456,12 @@ def test_fail_on_chooses_what_is_an_error(tmp_path: Path, capfd: pytest.CaptureF
     qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(4)}
     good = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     runs = {
-        "good": good, "tied": {**good, "q0": {"a": 1.0, "b": 1.0}}, "short": {q: good[q] for q in ("q0", "q1", "q2")},
-        "more": {**good, "other": {"a": 1.0}}, "unjudged": {**good, "q1": {"a": 2.0, "new": 1.0}},
-    }  # fmt: skip
+        "good": good,
+        "tied": {**good, "q0": {"a": 1.0, "b": 1.0}},
+        "short": {q: good[q] for q in ("q0", "q1", "q2")},
+        "more": {**good, "other": {"a": 1.0}},
+        "unjudged": {**good, "q1": {"a": 2.0, "new": 1.0}},
+    }
     kinds = {"tied": "ties", "short": "missing", "more": "unmatched", "unjudged": "unjudged"}
     exp = cal.Experiment(qrels, runs, "RR", warn=False)
     for system, own in kinds.items():
@@ -578,8 +594,22 @@ def test_a_run_in_a_table_with_systems_is_a_run(files: Path, capfd: pytest.Captu
 
 
 def test_other_conventions_and_lost_queries_are_said(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    commands.run(["evaluate", "qrels.txt", "old.run", "-m", "AP", "-q", "--like", "trec_eval", "--format", "json",
-                  "-o", "s.json"])  # fmt: skip
+    commands.run(
+        [
+            "evaluate",
+            "qrels.txt",
+            "old.run",
+            "-m",
+            "AP",
+            "-q",
+            "--like",
+            "trec_eval",
+            "--format",
+            "json",
+            "-o",
+            "s.json",
+        ]
+    )
     stored = json.loads((files / "s.json").read_text())
     (files / "s.json").write_text(json.dumps(stored[1:]))
     lines = [line for line in (files / "new.run").read_text().splitlines() if not line.startswith("2 ")]

@@ -41,11 +41,14 @@ def test_documents_are_those_of_a_plain_reading() -> None:
         for each in seen.queries:
             old, new = first(OLD[each.query], top), first(NEW[each.query], top)
             expected = {
-                (document, QRELS[each.query].get(document), *(o.index(document) + 1 if document in o else None
-                                                              for o in (old, new)))
+                (
+                    document,
+                    QRELS[each.query].get(document),
+                    *(o.index(document) + 1 if document in o else None for o in (old, new)),
+                )
                 for document in {*old, *new}
                 if document not in old or document not in new or old.index(document) != new.index(document)
-            }  # fmt: skip
+            }
             assert {(d.document, d.grade, d.old_rank, d.new_rank) for d in each.documents} == expected
             assert len(each.documents) == len(expected)
             assert [d.document for d in each.changed("entered")] == [d for d in new if d not in old]
@@ -63,8 +66,9 @@ def test_means_and_order_are_those_of_the_scores() -> None:
         assert (mean.old, mean.new) == pytest.approx(values.mean(axis=1).tolist())
         assert (mean.low, mean.high, mean.p) == pytest.approx((interval.low, interval.high, test.pvalue))
         gained = np.round(values[1] - values[0], 12)
-        assert (mean.wins, mean.losses, mean.ties) == tuple(int(n) for n in (
-            (gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()))  # fmt: skip
+        assert (mean.wins, mean.losses, mean.ties) == tuple(
+            int(n) for n in ((gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum())
+        )
     differences = [each.difference[0] for each in seen.queries]
     assert differences == sorted(differences)
     assert [each.query for each in seen.losses + seen.gains[::-1]] == [
@@ -103,8 +107,10 @@ def test_labels_and_subtopics_have_documents_too(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_one_line_and_what_misleads_is_a_warning(tmp_path: Path) -> None:
     for wrong, message in (
-        ({"top": -1}, "top -1"), ({"level": 1.0}, "confidence level 1 is not"), ({"depth": 0}, "depth 0"),
-    ):  # fmt: skip
+        ({"top": -1}, "top -1"),
+        ({"level": 1.0}, "confidence level 1 is not"),
+        ({"depth": 0}, "depth 0"),
+    ):
         with pytest.raises(CalipersError, match=message):
             found(**wrong)
     exp = cal.Experiment(QRELS, {"old": OLD, "new": NEW}, "AP")
@@ -156,8 +162,13 @@ def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -
     seen = found()
     rows = [*csv.DictReader(io.StringIO(run(capfd, "--format", "csv")[0]))]
     assert [row["query"] for row in rows] == [each.query for each in seen.queries]
-    assert [*rows[0]] == ["query", *(f"{m} {what}" for m in seen.measures for what in ("old", "new", "difference")),
-                          "entered", "left", "moved"]  # fmt: skip
+    assert [*rows[0]] == [
+        "query",
+        *(f"{m} {what}" for m in seen.measures for what in ("old", "new", "difference")),
+        "entered",
+        "left",
+        "moved",
+    ]
     rows = [*csv.DictReader(io.StringIO(run(capfd, "--format", "csv", "--show", "documents")[0]))]
     assert [*rows[0]] == ["query", "document", "grade", "change", "old_rank", "new_rank"]
     assert len(rows) == sum(len(each.documents) for each in seen.queries)
@@ -168,10 +179,12 @@ def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -
     assert [each["query"] for each in made["queries"]] == [each.query for each in seen.queries]
     assert made["documents"][0] == {
         "query": seen.queries[0].query,
-        "document": seen.queries[0].documents[0].document, "grade": seen.queries[0].documents[0].grade,
-        "change": seen.queries[0].documents[0].change, "old_rank": seen.queries[0].documents[0].old_rank,
+        "document": seen.queries[0].documents[0].document,
+        "grade": seen.queries[0].documents[0].grade,
+        "change": seen.queries[0].documents[0].change,
+        "old_rank": seen.queries[0].documents[0].old_rank,
         "new_rank": seen.queries[0].documents[0].new_rank,
-    }  # fmt: skip
+    }
     text, _ = run(capfd, "--format", "markdown")
     assert text.startswith("**new** against **old**: nDCG@5 ")
     assert text.count("<details>") == text.count("</details>") == 2

@@ -95,14 +95,24 @@ def test_letor_labels_and_scores(tmp_path: Path) -> None:
     (tmp_path / "model-a.txt").write_text("0.1\n0.9\n3e-1\n")
     (tmp_path / "model-b.txt.xz").write_bytes(lzma.compress(b"0.9\n0.1\n3e-1\n"))
     done = calipers(
-        "evaluate", tmp_path / "test.svm", tmp_path / "model-a.txt", tmp_path / "model-b.txt.xz",
-        "-m", "nDCG(gain=exp)@10 RR", "-q", "--format", "csv",
-    )  # fmt: skip
+        "evaluate",
+        tmp_path / "test.svm",
+        tmp_path / "model-a.txt",
+        tmp_path / "model-b.txt.xz",
+        "-m",
+        "nDCG(gain=exp)@10 RR",
+        "-q",
+        "--format",
+        "csv",
+    )
     assert done.returncode == 0, done.stderr
     found = {(row["system"], row["query"]): float(row["RR"]) for row in rows(done.stdout)}
     assert found == {
-        ("model-a", "7"): 0.5, ("model-a", "9"): 1, ("model-b", "7"): 1, ("model-b", "9"): 1,
-    }  # fmt: skip
+        ("model-a", "7"): 0.5,
+        ("model-a", "9"): 1,
+        ("model-b", "7"): 1,
+        ("model-b", "9"): 1,
+    }
 
 
 def test_standard_input(folder: Path) -> None:

@@ -336,11 +336,22 @@ def test_the_help_of_evaluate_names_every_kind_of_file() -> None:
     from calipers.collection.formats import FORMATS
 
     words = {
-        "letor": "LETOR", "svmlight": "SVMlight", "parquet": "Parquet", "judgment-list": "judgment list of OpenSearch",
-        "rank-eval": "a request of _rank_eval", "rank-eval-response": "a response of _rank_eval",
-        "openinference": "OpenInference spans", "ragas": "a RAGAS dataset", "responses": "responses of Elasticsearch",
-        "mteb": "predictions of MTEB", "json": "JSON, JSON lines", "csv": "CSV, TSV", "qrels": "TREC qrels",
-        "run": "a TREC run", "headerless": "CSV, TSV", "scores": "one score per line",
-    }  # fmt: skip
+        "letor": "LETOR",
+        "svmlight": "SVMlight",
+        "parquet": "Parquet",
+        "judgment-list": "judgment list of OpenSearch",
+        "rank-eval": "a request of _rank_eval",
+        "rank-eval-response": "a response of _rank_eval",
+        "openinference": "OpenInference spans",
+        "ragas": "a RAGAS dataset",
+        "responses": "responses of Elasticsearch",
+        "mteb": "predictions of MTEB",
+        "json": "JSON, JSON lines",
+        "csv": "CSV, TSV",
+        "qrels": "TREC qrels",
+        "run": "a TREC run",
+        "headerless": "CSV, TSV",
+        "scores": "one score per line",
+    }
     help_text = " ".join((command.help or "").split())
     assert [name for name in FORMATS if words[name] not in help_text] == []

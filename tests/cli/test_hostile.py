@@ -213,10 +213,19 @@ def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
     }
     assert read(b'\n{ "q" : {"a": 1} , "r":{}\n,"s":{"b":2}}\n') == {"q": {"a": 1.0}, "r": {}, "s": {"b": 2.0}}
     assert read(b'{"q": {"a": 1}}\n\n{"r": {"b": 2}}') == {"q": {"a": 1.0}, "r": {"b": 2.0}}
-    for text in (b'[{"query": "q"} 1]', b'[{"query": "q", "doc": "a", "score": 1},]', b'{"q": {"a": 1},}', b'{"q": {}',
-                 b'{"q": {"a": 1} "r": {}}', b'[{"query": "q", "doc": "a", "score": 1}] 1', b'{"q": {"a": 1}, 3: {}}',
-                 b'{"q": {"a": 1}, "q": {"b": 1}}', b'{"q": {"a": 1}, "r": 2}', b"[",
-                 b'{"q": {"a": 1}, "r"'):  # fmt: skip
+    for text in (
+        b'[{"query": "q"} 1]',
+        b'[{"query": "q", "doc": "a", "score": 1},]',
+        b'{"q": {"a": 1},}',
+        b'{"q": {}',
+        b'{"q": {"a": 1} "r": {}}',
+        b'[{"query": "q", "doc": "a", "score": 1}] 1',
+        b'{"q": {"a": 1}, 3: {}}',
+        b'{"q": {"a": 1}, "q": {"b": 1}}',
+        b'{"q": {"a": 1}, "r": 2}',
+        b"[",
+        b'{"q": {"a": 1}, "r"',
+    ):
         refusal(lambda text=text: read(text))
 
 
@@ -404,11 +413,36 @@ FILES = {
     "qrels": b"q 0 a 1\nq 0 b 2\nr 0 a 0\n",
     "run": b"q Q0 a 1 3.5 t\nq Q0 b 2 2.5 t\nr Q0 a 1 1 t\n",
     "summaries": b'{"id": "d", "system": "s", "summary": "a", "references": ["a c"], "human": {"x": 1}}\n',
-}  # fmt: skip
+}
 PIECES = (
-    b"1" * 5000, b"9" * 400, b"1e999", b"-", b"nan", b"[", b"]", b"{", b"}", b'"', b"\\ud800", b"\xff", b"\0", b"\r",
-    b"\n", b",", b":", b" ", b"\t", b"#", b"null", b"{}", b"[]", b"\xef\xbb\xbf", b"=", b"[" * 3000, b'{"a":' * 3000,
-)  # fmt: skip
+    b"1" * 5000,
+    b"9" * 400,
+    b"1e999",
+    b"-",
+    b"nan",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b'"',
+    b"\\ud800",
+    b"\xff",
+    b"\0",
+    b"\r",
+    b"\n",
+    b",",
+    b":",
+    b" ",
+    b"\t",
+    b"#",
+    b"null",
+    b"{}",
+    b"[]",
+    b"\xef\xbb\xbf",
+    b"=",
+    b"[" * 3000,
+    b'{"a":' * 3000,
+)
 
 
 @pytest.mark.filterwarnings("ignore::calipers.errors.CalipersWarning")

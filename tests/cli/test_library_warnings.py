@@ -38,7 +38,7 @@ FILES = {
     "one.csv": "query,s,t\n1,0.5,0.3\n2,0.4,0.2\n3,0.7,0.1\n",
     "two.csv": "query,s,t,u\n1,0.5,0.3,1\n2,0.4,0.2,1\n",
     "data.jsonl": SUMMARIES,
-}  # fmt: skip
+}
 ALL = ["good.run", "poor.run", "blind.run"]
 
 
@@ -57,28 +57,44 @@ def text_scored() -> object:
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "compare qrels good.run poor.run blind.run -m AP --missing skip --unmatched warn": (
-        compared, "2 of 3 pairs miss queries under AP"),
+        compared,
+        "2 of 3 pairs miss queries under AP",
+    ),
     "compare one.csv two.csv": (lambda: cal.compare(cal.read_scores(["one.csv", "two.csv"])), "left out"),
     "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
     "diff qrels good.run poor.run -m AP": (
-        lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").diff("good", "poor"), "ties"),
+        lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").diff("good", "poor"),
+        "ties",
+    ),
     "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.Experiment("qrels", ALL, "AP").ranges(), "unjudged"),
     "metaeval qrels good.run poor.run blind.run -m 'AP RR' --unmatched warn": (
-        lambda: cal.Experiment("qrels", ALL, "AP RR", unmatched="warn").metaeval(), "lacks judged queries"),
+        lambda: cal.Experiment("qrels", ALL, "AP RR", unmatched="warn").metaeval(),
+        "lacks judged queries",
+    ),
     "judges qrels llm.qrels": (lambda: cal.Experiment("qrels", None).judges("llm.qrels"), "lacks labels of the human"),
     "judges qrels llm.qrels --systems good.run --systems poor.run -m AP": (
-        lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").judges("llm.qrels"), "lacks judged queries"),
+        lambda: cal.Experiment("qrels", ["good.run", "poor.run"], "AP").judges("llm.qrels"),
+        "lacks judged queries",
+    ),
     "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "the same score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
-        lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by only one run"),
+        lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]),
+        "answered by only one run",
+    ),
     "information ric qrels good.run poor.run blind.run": (
-        lambda: cal.information.ric(cal.Experiment("qrels", ALL)), "no judged document"),
+        lambda: cal.information.ric(cal.Experiment("qrels", ALL)),
+        "no judged document",
+    ),
     "information joint qrels good.run poor.run blind.run": (
-        lambda: cal.information.joint(cal.Experiment("qrels", ALL)), "no judged document"),
+        lambda: cal.information.joint(cal.Experiment("qrels", ALL)),
+        "no judged document",
+    ),
     "information difference qrels good.run poor.run blind.run": (
-        lambda: cal.information.difference(cal.Experiment("qrels", ALL)), "no judged document"),
+        lambda: cal.information.difference(cal.Experiment("qrels", ALL)),
+        "no judged document",
+    ),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", CALLS)
@@ -104,12 +120,14 @@ def test_the_library_warns_as_the_command_does(line: str, tmp_path: Path, monkey
 
 READ: dict[str, Callable[[], object]] = {  # calls that read files, and warn of nothing else
     "bounds qrels three.run --population retrieved -m AP": lambda: cal.bounds(
-        "qrels", "AP", population="retrieved", runs="three.run"),
+        "qrels", "AP", population="retrieved", runs="three.run"
+    ),
     "pool three.run good.run --depth 2": lambda: cal.pool(["three.run", "good.run"], depth=2),
     "pool three.run good.run --judged qrels --budget 2 -m nDCG@5": lambda: cal.Experiment(
-        "qrels", ["three.run", "good.run"], "nDCG@5").pool(budget=2),
+        "qrels", ["three.run", "good.run"], "nDCG@5"
+    ).pool(budget=2),
     "audit qrels three.run -m nDCG@10": lambda: cal.Experiment("qrels", "three.run", "nDCG@10").audit(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", READ)

@@ -205,9 +205,11 @@ def test_the_ending_says_the_format_and_foreign_ones_are_refused(folder: Path, s
     assert said("evaluate", "qrels.txt", "one.run", "-o", "x.xlsx", "--format", "csv").returncode == 0
     assert (folder / "x.xlsx").read_text().startswith("system,")
     for arguments in (
-        ("evaluate", "qrels.txt", "one.run", "-o", "y.xlsx"), ("bounds", "qrels.txt", "-o", "y.parquet"),
-        ("convert", "one.run", "y.xlsx"), ("convert", "one.run", "y.html.gz"),
-    ):  # fmt: skip
+        ("evaluate", "qrels.txt", "one.run", "-o", "y.xlsx"),
+        ("bounds", "qrels.txt", "-o", "y.parquet"),
+        ("convert", "one.run", "y.xlsx"),
+        ("convert", "one.run", "y.html.gz"),
+    ):
         done = said(*arguments)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert "cannot be written as ." in done.stderr
@@ -288,9 +290,12 @@ def test_every_screen_says_what_a_random_ranking_shuffles(folder: Path, said: Sa
     (folder / "two.run").write_text(RUN.replace(" one", " two"))
     pool = "a random ranking shuffles the judged documents of the query\n"
     for arguments in (
-        ("evaluate", "-m", "V2(AP)"), ("compare", "-m", "V2(AP)"), ("bounds", "-m", "AP"), ("queries", "-m", "AP"),
+        ("evaluate", "-m", "V2(AP)"),
+        ("compare", "-m", "V2(AP)"),
+        ("bounds", "-m", "AP"),
+        ("queries", "-m", "AP"),
         ("metaeval", "-m", "AP V2(AP)", "--table", "power"),
-    ):  # fmt: skip
+    ):
         done = said(arguments[0], "qrels.txt", "one.run", "two.run", *arguments[1:])
         assert pool in done.stderr, arguments
     several = said("evaluate", "qrels.txt", "one.run", "-m", "V2(AP) V2(AP, population=union) W(RR)").stderr

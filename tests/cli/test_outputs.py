@@ -39,9 +39,14 @@ def shell(script: str, folder: Path, **environment: str) -> subprocess.Completed
     """Run lines of bash in a folder, with $calipers for the command."""
     return subprocess.run(
         ["bash", "-c", f'calipers() {{ "{sys.executable}" -m calipers "$@"; }}\n{script}'],
-        cwd=folder, capture_output=True, text=True, errors="surrogateescape", timeout=TIME_LIMIT, check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        timeout=TIME_LIMIT,
+        check=False,
         env={**os.environ, **environment},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -324,9 +329,10 @@ def test_a_request_to_end_leaves_no_temporary_file(tmp_path: Path, number: signa
 
 def test_a_spooled_pipe_leaves_no_copy_when_the_command_is_ended(folder: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*MODULE, "evaluate", str(folder / "qrels.txt"), "-"], stdin=subprocess.PIPE,
+        [*MODULE, "evaluate", str(folder / "qrels.txt"), "-"],
+        stdin=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(tmp_path)},
-    )  # fmt: skip
+    )
     assert process.stdin is not None
     process.stdin.write((folder / "one.run").read_bytes())
     process.stdin.flush()
@@ -378,11 +384,42 @@ def test_a_bug_of_ours_says_so_and_leaves_a_file_to_send(tmp_path: Path) -> None
 # -- text that others interpret ----------------------------------------------------------------------------
 
 ODD = (
-    "\x1b[31mred\x1b]0;title\x07", "a\nb", "tab\there", "\x9b31m", "\u202eover", "**bold**", "_it_", "a_b_c", "`code`",
-    "a|b", "a\\|b", "\\", "\\*", "[x](http://e.org)", "![i](x)", "<b>", "<!-- c", "&lt;", "~~no~~", "$x$", "*star",
-    "[opt]", "[1]", "=1+1", "+1", "-1", "@SUM(A1)", "# head", "plain", "--long", "x*y*z", "http://a_b.org/c_d",
-    "__init__", "_a", "b_",
-)  # fmt: skip
+    "\x1b[31mred\x1b]0;title\x07",
+    "a\nb",
+    "tab\there",
+    "\x9b31m",
+    "\u202eover",
+    "**bold**",
+    "_it_",
+    "a_b_c",
+    "`code`",
+    "a|b",
+    "a\\|b",
+    "\\",
+    "\\*",
+    "[x](http://e.org)",
+    "![i](x)",
+    "<b>",
+    "<!-- c",
+    "&lt;",
+    "~~no~~",
+    "$x$",
+    "*star",
+    "[opt]",
+    "[1]",
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "# head",
+    "plain",
+    "--long",
+    "x*y*z",
+    "http://a_b.org/c_d",
+    "__init__",
+    "_a",
+    "b_",
+)
 
 
 def table() -> Table:
@@ -406,9 +443,12 @@ def test_nor_by_a_command_on_a_terminal(tmp_path: Path, form: str, require: Requ
     for command in (f"evaluate q - --format {form} < r", "trec_eval q r", "evaluate q nothing\x1b[31m"):
         typed = f"{sys.executable} -m calipers {command}".replace("\x1b[31m", "$'\\x1b[31m'")
         done = subprocess.run(
-            [script, "-qec", f"bash -c \"{typed}\"", "/dev/null"], cwd=tmp_path, capture_output=True, check=False,
+            [script, "-qec", f'bash -c "{typed}"', "/dev/null"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         assert b"\x1b" not in done.stdout, done.stdout
         assert b"\x9b" not in done.stdout
         assert re.search(rb"(\\x|\\u00|backslash{}x)1b\\?\[31m", done.stdout), done.stdout

@@ -54,8 +54,10 @@ def test_popular_items_are_drawn_by_the_weights_of_a_file() -> None:
     )
     assert result.stdout == found.table().to_csv()
     assert "expected scores and standard deviations are simulated from 50 draws" in result.stderr
-    assert found.random_ranking().rows == cal.sampled(
-        given, negatives=[2, 3], items=20, missing="last").random_ranking().rows  # fmt: skip
+    assert (
+        found.random_ranking().rows
+        == cal.sampled(given, negatives=[2, 3], items=20, missing="last").random_ranking().rows
+    )
     assert "leave out --popularity" in printed("one.run", "--estimate", "--popularity", "weights.txt", code=2)
 
 

@@ -52,10 +52,22 @@ def test_a_plain_install_reads_csv_json_and_trec(command: str, ending: str, tmp_
     assert {"pandas", "polars", "pyarrow", "narwhals", "vl_convert", "sklearn"} <= blocked
     options = ["-m", "RR"] if command == "evaluate" else []
     done = subprocess.run(
-        [sys.executable, "-c", f"NAMES = {sorted(blocked)!r}\n{BLOCKED}", command, f"qrels.{ending}", f"new.{ending}",
-         *options, "--format", "csv"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            f"NAMES = {sorted(blocked)!r}\n{BLOCKED}",
+            command,
+            f"qrels.{ending}",
+            f"new.{ending}",
+            *options,
+            "--format",
+            "csv",
+        ],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     if command == "evaluate":
         assert done.stdout == "system,RR\nnew,0.75\n"

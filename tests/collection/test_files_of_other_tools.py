@@ -417,10 +417,14 @@ def test_titles_in_responses_are_shown_in_the_report(write: Write, command: Comm
 # -- retrieval for generated answers -----------------------------------------------------------------
 
 SAMPLE = {
-    "user_input": "Who wrote Hamlet?", "response": "Shakespeare.", "reference": "William Shakespeare",
-    "retrieved_context_ids": ["d7", "d2"], "retrieved_contexts": ["A play.", "By Shakespeare."],
-    "reference_context_ids": ["d2"], "reference_contexts": ["By Shakespeare."],
-}  # fmt: skip
+    "user_input": "Who wrote Hamlet?",
+    "response": "Shakespeare.",
+    "reference": "William Shakespeare",
+    "retrieved_context_ids": ["d7", "d2"],
+    "retrieved_contexts": ["A play.", "By Shakespeare."],
+    "reference_context_ids": ["d2"],
+    "reference_contexts": ["By Shakespeare."],
+}
 SAMPLES = [SAMPLE, SAMPLE | {"user_input": "When?", "retrieved_context_ids": [], "reference_context_ids": ["d9", "d8"]}]
 
 
@@ -711,7 +715,7 @@ def test_columns_of_judgments_and_systems_apart(write: Write, command: Command) 
         ("2 q:1 1:0.5 2:1 3:1\n", ["letor (label qid:ID 1:0.3 2:0.1 ...): 'q:1' after the label is no qid:ID"]),
         ("\x00\x01PK\x03\n", ["the file is not text"]),
     ],
-)  # fmt: skip
+)
 def test_no_known_format_shows_the_nearest(text: str, nearest: list[str], write: Write) -> None:
     words = refusal(cal.read_judgments, write(text))
     assert "no known format; the first line is '" in words

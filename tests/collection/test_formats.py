@@ -511,9 +511,13 @@ def by_query(found: Any) -> Any:
     ties = found.all_ties.take(order)
     lists += [part.tolist() for part in (ties.offsets, ties.first, ties.last)]
     return (
-        found.query[order].tolist(), found.length[order].tolist(), found.tied[order].tolist(), lists,
-        found.tag, sorted(found.unjudged.tolist()),
-    )  # fmt: skip
+        found.query[order].tolist(),
+        found.length[order].tolist(),
+        found.tied[order].tolist(),
+        lists,
+        found.tag,
+        sorted(found.unjudged.tolist()),
+    )
 
 
 @pytest.mark.slow
@@ -599,9 +603,13 @@ def test_columns_that_do_not_fit(module: Any) -> None:
     good = (Ids.of(["1"]), np.array([0], np.int32), Ids.of(["a"]), np.array([1.0]))
     module.RunScanner(index).feed_rows(*good)
     for place, bad in (
-        (1, np.array([1], np.int32)), (1, np.array([-1], np.int32)), (1, np.array([0, 0], np.int32)),
-        (2, Ids.of(["a", "b"])), (3, np.array([math.nan])), (3, np.array([1.0, 2.0])),
-    ):  # fmt: skip
+        (1, np.array([1], np.int32)),
+        (1, np.array([-1], np.int32)),
+        (1, np.array([0, 0], np.int32)),
+        (2, Ids.of(["a", "b"])),
+        (3, np.array([math.nan])),
+        (3, np.array([1.0, 2.0])),
+    ):
         with pytest.raises(ValueError, match=r"columns|NaN"):
             module.RunScanner(index).feed_rows(*good[:place], bad, *good[place + 1 :])
     cut_short = module.RunScanner(index)
@@ -670,16 +678,30 @@ def test_command_line(tmp_path: Path) -> None:
     assert done.stdout == "system,RR\nmine,1.0\n", done.stderr
     (tmp_path / "own.csv").write_text("t,d,s\n1,a,3.5\n2,c,9\n")
     named = calipers(
-        "evaluate", tmp_path / "qrels.parquet", tmp_path / "own.csv", "-m", "RR", "--format", "csv",
-        "--columns", "query=t,document=d,score=s",
-    )  # fmt: skip
+        "evaluate",
+        tmp_path / "qrels.parquet",
+        tmp_path / "own.csv",
+        "-m",
+        "RR",
+        "--format",
+        "csv",
+        "--columns",
+        "query=t,document=d,score=s",
+    )
     assert named.returncode == 2  # the same names are looked for in the judgments
     assert "there is no column 't' for the query" in named.stderr
     cal.write_qrels(QRELS, tmp_path / "qrels.txt")
     named = calipers(
-        "evaluate", tmp_path / "qrels.txt", tmp_path / "own.csv", "-m", "RR", "--format", "csv",
-        "--columns", "query=t,document=d,score=s",
-    )  # fmt: skip
+        "evaluate",
+        tmp_path / "qrels.txt",
+        tmp_path / "own.csv",
+        "-m",
+        "RR",
+        "--format",
+        "csv",
+        "--columns",
+        "query=t,document=d,score=s",
+    )
     assert named.stdout == "system,RR\nown,1.0\n", named.stderr
     wrong = calipers("evaluate", tmp_path / "qrels.txt", tmp_path / "own.csv", "--columns", "query")
     assert "--columns 'query': expected" in wrong.stderr

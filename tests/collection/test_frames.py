@@ -72,10 +72,16 @@ def test_a_column_of_systems(name: str) -> None:
 
 
 def test_pyterrier_frames() -> None:
-    run = pd.DataFrame({
-        "qid": ["1", "1"], "query": ["a text", "a text"], "docid": [7, 9], "docno": ["a", "b"], "rank": [0, 1],
-        "score": [2.0, 1.0],
-    })  # fmt: skip
+    run = pd.DataFrame(
+        {
+            "qid": ["1", "1"],
+            "query": ["a text", "a text"],
+            "docid": [7, 9],
+            "docno": ["a", "b"],
+            "rank": [0, 1],
+            "score": [2.0, 1.0],
+        }
+    )
     assert cal.read_run(run).to_dict() == {"1": {"a": 2.0, "b": 1.0}}
 
 
@@ -154,8 +160,10 @@ def test_frames_of_users_and_items() -> None:
 def test_a_run_of_ranked_lists_as_a_frame() -> None:
     run = cal.Run.from_dict({"0": ["1", "0", "2"], "1": ["1", "2"]})
     assert run.to_pandas().to_dict("list") == {
-        "query": ["0", "0", "0", "1", "1"], "document": ["1", "0", "2", "1", "2"], "score": [-1, -2, -3, -1, -2],
-    }  # fmt: skip
+        "query": ["0", "0", "0", "1", "1"],
+        "document": ["1", "0", "2", "1", "2"],
+        "score": [-1, -2, -3, -1, -2],
+    }
 
 
 def test_frames_without_a_number_say_what_to_add() -> None:

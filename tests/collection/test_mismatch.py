@@ -230,8 +230,11 @@ def test_the_digest_is_that_of_the_triples(form: Callable[[Nested, str, Path], A
     digest = digest_text(scores.metadata["judgments"])
     assert digest == cal.Judgments.from_dict(known).digest
     assert pickle.loads(pickle.dumps(scores)).metadata["judgments"] == digest
-    for changed in ({**known, "q0": {**known["q0"], "x": 0.0}}, {**known, "q0": dict.fromkeys(known["q0"], 0.0)},
-                    {q: graded for q, graded in known.items() if q != "q0"}):  # fmt: skip
+    for changed in (
+        {**known, "q0": {**known["q0"], "x": 0.0}},
+        {**known, "q0": dict.fromkeys(known["q0"], 0.0)},
+        {q: graded for q, graded in known.items() if q != "q0"},
+    ):
         assert cal.Judgments.from_dict(changed).digest != digest
 
 

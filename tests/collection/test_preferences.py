@@ -24,8 +24,11 @@ def pairs_of(found: cal.Preferences, query: str) -> list[tuple[str, str]]:
 def test_a_file_and_pairs_are_the_same(tmp_path: Path) -> None:
     path = tmp_path / "pairs"
     path.write_text("# better worse\nq1 a b\nq2 x y\nq1\tc b\nq1 b a\nq1 a b\n")
-    for found in (cal.read_preferences(path), cal.read_judgments(path, format="preferences"),
-                  cal.Preferences.from_pairs(PAIRS)):  # fmt: skip
+    for found in (
+        cal.read_preferences(path),
+        cal.read_judgments(path, format="preferences"),
+        cal.Preferences.from_pairs(PAIRS),
+    ):
         assert isinstance(found, cal.Preferences)
         assert found.queries == ("q1", "q2")
         assert pairs_of(found, "q1") == [("a", "b"), ("a", "b"), ("b", "a"), ("c", "b")]

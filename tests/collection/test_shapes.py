@@ -32,13 +32,16 @@ Row = namedtuple("Row", "user_id item_id rating")
         {"0": np.array(["0", "2"]), "1": {"1": True}},
         {"0": {"0": True, "2": np.True_}, "1": {"1": 1}},
         [Row(0, 0, 1), Row(0, 2, 1.0), Row(1, 1, 1)],
-        [{"user_id": "0", "item_id": "0", "rating": True}, {"user_id": "0", "item_id": "2", "rating": True},
-         {"user_id": "1", "item_id": "1", "rating": True}],
+        [
+            {"user_id": "0", "item_id": "0", "rating": True},
+            {"user_id": "0", "item_id": "2", "rating": True},
+            {"user_id": "1", "item_id": "1", "rating": True},
+        ],
         csr_matrix([[1, 0, 1], [0, 1, 0]]),
         csr_matrix([[True, False, True], [False, True, False]]),
         coo_array([[1, 0, 1], [0, 1, 0]]),
     ],
-)  # fmt: skip
+)
 def test_shapes_of_judgments(judgments: Any) -> None:
     assert as_judgments(judgments).to_dict() == GRADES
 

@@ -373,9 +373,13 @@ def lightgbm_figure(lightgbm: Any, data: Groups, metric: str, k: int) -> float:
     """What LightGBM prints for these scores: they are where training starts, and no tree can grow."""
     label, score = (np.concatenate(column) for column in zip(*data, strict=True))
     parameters = {
-        "objective": "lambdarank", "metric": metric, "eval_at": [k], "verbose": -1, "num_threads": 1,
+        "objective": "lambdarank",
+        "metric": metric,
+        "eval_at": [k],
+        "verbose": -1,
+        "num_threads": 1,
         "min_data_in_leaf": 10_000,
-    }  # fmt: skip
+    }
     features = np.arange(len(label), dtype=float)[:, None]
     made = {"label": label, "init_score": score, "group": [len(each) for each, _ in data], "params": parameters}
     train = lightgbm.Dataset(features, **made)
@@ -462,8 +466,14 @@ def test_ranx(require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         query = f"q{number:02}"
         qrels[query] = {f"d{i}": int(grade) for i, grade in enumerate(label)} | {"unseen": number % 3}
         runs[query] = {f"d{i}": float(value) for i, value in enumerate(score)} | {"unjudged": 1.0}
-    names = {"ndcg@5": "nDCG@5", "ndcg_burges@5": "nDCG(gain=exp)@5", "map@5": "AP@5", "precision@5": "P@5",
-             "hits@5": "Hits@5", "f1@5": "F@5"}  # fmt: skip
+    names = {
+        "ndcg@5": "nDCG@5",
+        "ndcg_burges@5": "nDCG(gain=exp)@5",
+        "map@5": "AP@5",
+        "precision@5": "P@5",
+        "hits@5": "Hits@5",
+        "f1@5": "F@5",
+    }
     measured = ranx.Run(runs)
     ranx.evaluate(ranx.Qrels(qrels), measured, list(names), save_results_in_run=True, return_mean=False)
     scores = cal.evaluate(qrels, runs, list(names.values()), like="ranx")
@@ -471,8 +481,16 @@ def test_ranx(require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         wanted = [measured.scores[theirs][query] for query in scores.queries]
         np.testing.assert_allclose(scores[name][0], wanted, atol=1e-9, err_msg=name)
     # RBP adds up grades as they are; bpref is 0 / 0 there without a judged document of each kind.
-    others = {"rbp.80": "RBP(p=0.8)", "bpref": "bpref", "mrr@4": "RR@4", "hit_rate@2": "Success@2",
-             "r-precision": "RPrec", "recall@3": "Recall@3", "f1": "SetF", "rbp.50-l2": "RBP(p=0.5,rel=2)"}  # fmt: skip
+    others = {
+        "rbp.80": "RBP(p=0.8)",
+        "bpref": "bpref",
+        "mrr@4": "RR@4",
+        "hit_rate@2": "Success@2",
+        "r-precision": "RPrec",
+        "recall@3": "Recall@3",
+        "f1": "SetF",
+        "rbp.50-l2": "RBP(p=0.5,rel=2)",
+    }
     if "hits" in known_names():
         others["hits@3"] = "Hits@3"
     ranx.evaluate(ranx.Qrels(qrels), measured, list(others), save_results_in_run=True, return_mean=False)

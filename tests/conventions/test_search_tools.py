@@ -190,8 +190,14 @@ def test_rectools(require: Any) -> None:
     liked = [(user, item) for user, items in labels.items() for item, grade in items.items() if grade]
     shown = pandas.DataFrame(recommended, columns=["user_id", "item_id", "rank"])
     interactions = pandas.DataFrame(liked, columns=["user_id", "item_id"])
-    names = {"nDCG@10": "NDCG", "AP@10": "MAP", "P@10": "Precision", "Recall@10": "Recall", "RR@10": "MRR",
-             "Success@10": "HitRate"}  # fmt: skip
+    names = {
+        "nDCG@10": "NDCG",
+        "AP@10": "MAP",
+        "P@10": "Precision",
+        "Recall@10": "Recall",
+        "RR@10": "MRR",
+        "Success@10": "HitRate",
+    }
     for name, theirs in names.items():
         wanted = getattr(metrics, theirs)(k=10).calc_per_user(shown, interactions)
         found = scores(labels, lists, name, "rectools")

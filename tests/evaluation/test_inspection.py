@@ -25,9 +25,14 @@ def test_nothing_to_find() -> None:
     result = cal.Experiment(QRELS, RUN, "AP").inspect()
     assert (result.ok, result.findings, result.summary) == (True, (), "Nothing makes scores meaningless.")
     assert result.table("systems").row("run") == {
-        "system": "run", "queries": 2, "in common": 2, "without results": 0, "documents": 2.0, "judged@10": 0.75,
+        "system": "run",
+        "queries": 2,
+        "in common": 2,
+        "without results": 0,
+        "documents": 2.0,
+        "judged@10": 0.75,
         "tied": 0.0,
-    }  # fmt: skip
+    }
     assert result.table("grades").rows == ((0, 2, 2), (1, 1, 1), (2, 1, 1))
 
 

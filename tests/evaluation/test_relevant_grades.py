@@ -74,8 +74,11 @@ def test_measures_are_called_as_they_are_scored() -> None:
     expected = ("AP(rel=4)", "AP(rel=2)", "AP(rel=1)", "P(rel=4)@5", "V2(AP(rel=4)@5)", "nDCG@10", "map@100-l3")
     assert scores(named, relevant=4).measures == expected
     assert scores([AP, AP(rel=2), V2(AP @ 5), nDCG @ 10], relevant=4).measures == (
-        "AP(rel=4)", "AP(rel=2)", "V2(AP(rel=4)@5)", "nDCG@10",
-    )  # fmt: skip
+        "AP(rel=4)",
+        "AP(rel=2)",
+        "V2(AP(rel=4)@5)",
+        "nDCG@10",
+    )
     assert scores("AP", relevant=1).measures == ("AP",)
     assert scores("AP", relevant=2, like="mslr", judgments=from_four_on(STARS)).measures == ("AP(rel=2)",)
 

@@ -635,17 +635,27 @@ def test_fusions_agree_with_ranx(require: Any) -> None:
     queries = set.intersection(*(set(run) for run in runs.values()))
     runs = {name: {query: run[query] for query in sorted(queries)} for name, run in runs.items()}
     theirs = {
-        "combsum": "sum", "combmnz": "mnz", "combanz": "anz", "combmin": "min", "combmax": "max", "combmed": "med",
-        "borda": "bordafuse", "rrf": "rrf", "isr": "isr", "rbc": "rbc",
-    }  # fmt: skip
+        "combsum": "sum",
+        "combmnz": "mnz",
+        "combanz": "anz",
+        "combmin": "min",
+        "combmax": "max",
+        "combmed": "med",
+        "borda": "bordafuse",
+        "rrf": "rrf",
+        "isr": "isr",
+        "rbc": "rbc",
+    }
     scalings = {"minmax": "min-max", "z": "zmuv", "sum": "sum", "rank": "rank", "none": None}
     for ours, name in theirs.items():
         for how in scalings if ours in ("combsum", "combmnz") else ["minmax"]:
             params = {"rrf": {"k": 60}, "rbc": {"phi": 0.8}}.get(ours)
             fused = ranx.fuse(
                 [ranx.Run(run) for run in runs.values()],
-                norm=scalings[how] if ours.startswith("comb") else None, method=name, params=params,
-            )  # fmt: skip
+                norm=scalings[how] if ours.startswith("comb") else None,
+                method=name,
+                params=params,
+            )
             got = cal.fuse(runs, ours, normalize=how).to_dict()
             for query in queries:
                 assert got[query] == pytest.approx(fused.to_dict()[query], rel=1e-6, abs=1e-8), (ours, how)

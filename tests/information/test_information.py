@@ -874,9 +874,13 @@ def test_inform_joint(folder: Path) -> None:
     assert list(row) == ["systems", "joint", "null_mean", "null_sd", "corrected", "corrected_error"]
     found = joint_ric(folder / "qrels.txt", sorted(folder.glob("a*.run")))
     assert row == {
-        "systems": "4", "joint": repr(found.mean), "null_mean": repr(found.null_mean), "null_sd": repr(found.null_sd),
-        "corrected": repr(found.corrected_mean), "corrected_error": repr(found.corrected_error),
-    }  # fmt: skip
+        "systems": "4",
+        "joint": repr(found.mean),
+        "null_mean": repr(found.null_mean),
+        "null_sd": repr(found.null_sd),
+        "corrected": repr(found.corrected_mean),
+        "corrected_error": repr(found.corrected_error),
+    }
     assert "seed 42" in done.stderr
     assert len(rows(inform("joint", folder / "qrels.txt", folder / "a*.run", "-q", "--format", "csv"))) == 6
     assert "mostly bias" not in done.stderr

@@ -248,8 +248,17 @@ def test_the_columns_are_those_promised_and_judges_go_by_their_files(collection:
     assert [row["missing"] for row in rows] == ["1", "0"]
     assert "lacks labels of the human" in result.stderr
     for systems in (collection / "runs", f"{collection}/runs/*"):
-        result = run("judges", collection / "human.qrels", f"{collection}/llm-*.qrels", "--systems", systems,
-                     "-m", "nDCG@10 AP", "--format", "csv")  # fmt: skip
+        result = run(
+            "judges",
+            collection / "human.qrels",
+            f"{collection}/llm-*.qrels",
+            "--systems",
+            systems,
+            "-m",
+            "nDCG@10 AP",
+            "--format",
+            "csv",
+        )
         assert result.stdout.splitlines()[0] == SECOND
         assert [(row["judge"], row["measure"]) for row in rows_of(result)] == [
             (judge, measure) for judge in ("llm-a", "llm-b") for measure in ("nDCG@10", "AP")
@@ -368,9 +377,23 @@ def test_families_gain_what_their_systems_gain(collection: Path, tmp_path: Path)
     assert sum(float(gain) for gain in gained.values()) == pytest.approx(0)
     path = tmp_path / "groups.csv"
     path.write_text("system,group\n" + "".join(f"{s},{g}\n" for s, g in groups.items()))
-    rows = rows_of(run("judges", collection / "human.qrels", collection / "llm-b.qrels",
-                       "--systems", collection / "runs", "-m", "nDCG@10",
-                       "--groups", path, "--draws", "100", "--format", "csv"))  # fmt: skip
+    rows = rows_of(
+        run(
+            "judges",
+            collection / "human.qrels",
+            collection / "llm-b.qrels",
+            "--systems",
+            collection / "runs",
+            "-m",
+            "nDCG@10",
+            "--groups",
+            path,
+            "--draws",
+            "100",
+            "--format",
+            "csv",
+        )
+    )
     assert [row["group"] for row in rows] == ["ours", "theirs"]
     assert float(rows[0]["gained"]) == pytest.approx(table.rows[0][4])
 
@@ -524,8 +547,18 @@ def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> 
         assert float(row["human"]) == pytest.approx(ours)
         assert float(row["judged"]) == pytest.approx(theirs)
         assert float(row["low"]) <= float(row["corrected"]) <= float(row["high"])
-    pairs = rows_of(run("judges", collection / "part.qrels", collection / "llm-a.qrels", *common[:4],
-                        "--show", "differences", "--format", "csv"))  # fmt: skip
+    pairs = rows_of(
+        run(
+            "judges",
+            collection / "part.qrels",
+            collection / "llm-a.qrels",
+            *common[:4],
+            "--show",
+            "differences",
+            "--format",
+            "csv",
+        )
+    )
     assert float(pairs[0]["human"]) == pytest.approx(human[0] - human[1])
     table = (
         cal.Experiment(collection / "part.qrels", runs, "nDCG@10")
@@ -643,8 +676,20 @@ SHOWN = ("agreement", "confusion", "effects", "circularity")
 def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     shown: Sequence[str] = [part for name in SHOWN for part in ("--show", name)]
-    result = run("judges", collection / "human.qrels", f"{collection}/llm-*", "--systems", collection / "runs",
-                 "-m", "P@5", *shown, "--format", "csv", "-o", f"{tmp_path}/")  # fmt: skip
+    result = run(
+        "judges",
+        collection / "human.qrels",
+        f"{collection}/llm-*",
+        "--systems",
+        collection / "runs",
+        "-m",
+        "P@5",
+        *shown,
+        "--format",
+        "csv",
+        "-o",
+        f"{tmp_path}/",
+    )
     assert result.exit_code == 0, result.output
     written = {path.stem for path in tmp_path.iterdir()}
     assert written == {*SHOWN, "confusion-llm-a", "confusion-llm-b"} - {"confusion"}
@@ -671,8 +716,17 @@ def test_several_systems_follow_one_option_as_the_shell_expands_them(collection:
 def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, tmp_path: Path) -> None:
     pytest.importorskip("jinja2")
     page = tmp_path / "report.html"
-    result = run("report", collection / "human.qrels", *sorted((collection / "runs").iterdir()), "--judge",
-                 collection / "llm-b.qrels", "-m", "nDCG@10 AP", "-o", page)  # fmt: skip
+    result = run(
+        "report",
+        collection / "human.qrels",
+        *sorted((collection / "runs").iterdir()),
+        "--judge",
+        collection / "llm-b.qrels",
+        "-m",
+        "nDCG@10 AP",
+        "-o",
+        page,
+    )
     assert result.exit_code == 0, result.output
     text = page.read_text(encoding="utf-8")
     section = text[text.index('<section id="judges">') : text.index('<section id="queries">')]

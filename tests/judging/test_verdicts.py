@@ -165,8 +165,10 @@ def test_rates_and_their_difference_are_those_of_exact_fractions() -> None:
     rows = of_two_systems()
     study = cal.judge_verdicts(rows)
     judged = {name: {row["item"]: row["label"] for row in rows if row["system"] == name} for name in ("new", "old")}
-    human = {name: {row["item"]: row["human"] for row in rows if row["system"] == name and row["human"] != ""}
-             for name in ("new", "old")}  # fmt: skip
+    human = {
+        name: {row["item"]: row["human"] for row in rows if row["system"] == name and row["human"] != ""}
+        for name in ("new", "old")
+    }
     for row in study.table():
         expected = repaired_by_hand(human[row["system"]], judged[row["system"]])
         assert (row["human"], row["judged"], row["corrected"]) == pytest.approx([float(each) for each in expected])
@@ -176,9 +178,14 @@ def test_rates_and_their_difference_are_those_of_exact_fractions() -> None:
     lost, gained = ({item: of["new"][item] - of["old"][item] for item in of["new"]} for of in (human, judged))
     expected = repaired_by_hand(lost, gained)
     assert (pair["human"], pair["judged"], pair["corrected"]) == pytest.approx([float(each) for each in expected])
-    values = [np.array([[of[item] for item in names]], float) for of, names in (
-        (lost, sorted(lost)), (gained, sorted(lost)), (gained, sorted(gained.keys() - lost.keys())),
-    )]  # fmt: skip
+    values = [
+        np.array([[of[item] for item in names]], float)
+        for of, names in (
+            (lost, sorted(lost)),
+            (gained, sorted(lost)),
+            (gained, sorted(gained.keys() - lost.keys())),
+        )
+    ]
     interval = prediction_powered(*values, within=(-1.0, 1.0))
     assert (pair["low"], pair["high"]) == pytest.approx((float(interval.low[0]), float(interval.high[0])))
     assert f"the repaired pass rate of new minus that of old is {float(expected[2]):+.3f}" in study.summary
@@ -205,8 +212,9 @@ def test_systems_are_never_averaged() -> None:
     """The judge passes all answers of A and none of B; people labelled 30 answers of A."""
     rows = [
         {"item": item, "system": name, "label": name == "A", "human": True if name == "A" and item < 30 else None}
-        for item in range(100) for name in "AB"
-    ]  # fmt: skip
+        for item in range(100)
+        for name in "AB"
+    ]
     study = cal.judge_verdicts(rows)
     first, second = study.table()
     assert (first["system"], first["items"], first["labelled"], first["judged"]) == ("A", 100, 30, 1.0)
@@ -239,9 +247,7 @@ def test_systems_have_one_order_for_all_judges_and_a_column_of_many_names() -> N
     assert cal.judge_verdicts(arms, columns={"system": "arm"}).to_csv() == expected.to_csv()
     alone = cal.judge_verdicts([row for row in rows if row["system"] == "new"])
     assert "differences" not in alone.tables()
-    assert alone.table()["corrected"] == [
-        row["corrected"] for row in expected.table() if row["system"] == "new"
-    ]  # fmt: skip
+    assert alone.table()["corrected"] == [row["corrected"] for row in expected.table() if row["system"] == "new"]
 
 
 def test_a_threshold_is_for_one_scale() -> None:

@@ -19,11 +19,64 @@ from calipers.cli.commands import root
 LEFT_OUT = ("calipers trec_eval",)
 NOT_DRAWN = ("--engine", "--master", "--help")  # a Spark session takes longer than all other commands together
 
-NUMBERS = ["0", "1", "2", "3", "10", "-1", "0.5", "0.05", "1e-50", "1e308", "-1e308", "nan", "inf", "-inf", "1e-320",
-           "4294967296", "9" * 30, "", "x"]  # fmt: skip
-WORDS = ["a", "b", "all", "x", "", " ", "0", "1", "-1", "nan", "2,3", "a,b", "a=1", "a=b", "1=2", "é", "\x1b[31m",
-         "skip", "error", "pool", "retrieved", "union", "collection(50)", "collection(0)", "hard", "easy", "AP", "P@5",
-         "query=qid", "=", "a=", "__proto__", "rounds=1", "../x", "9" * 30]  # fmt: skip
+NUMBERS = [
+    "0",
+    "1",
+    "2",
+    "3",
+    "10",
+    "-1",
+    "0.5",
+    "0.05",
+    "1e-50",
+    "1e308",
+    "-1e308",
+    "nan",
+    "inf",
+    "-inf",
+    "1e-320",
+    "4294967296",
+    "9" * 30,
+    "",
+    "x",
+]
+WORDS = [
+    "a",
+    "b",
+    "all",
+    "x",
+    "",
+    " ",
+    "0",
+    "1",
+    "-1",
+    "nan",
+    "2,3",
+    "a,b",
+    "a=1",
+    "a=b",
+    "1=2",
+    "é",
+    "\x1b[31m",
+    "skip",
+    "error",
+    "pool",
+    "retrieved",
+    "union",
+    "collection(50)",
+    "collection(0)",
+    "hard",
+    "easy",
+    "AP",
+    "P@5",
+    "query=qid",
+    "=",
+    "a=",
+    "__proto__",
+    "rounds=1",
+    "../x",
+    "9" * 30,
+]
 ENDINGS = [".csv", ".json", ".txt", ".html", ".md", ".tex", ".run", ".parquet", ".svg", ""]
 TEXTS = ("summaries.jsonl", "answers.jsonl")
 LABELS = ("S3.svm",)
@@ -31,26 +84,51 @@ MODELS = ("model.cal", "trees.cal")
 SCORES = ("table.csv", "stored.json")
 # Files by the name of a parameter.
 FILES: dict[str, Sequence[str]] = {
-    "data": TEXTS, "preferences": TEXTS, "model": MODELS, "train_files": LABELS, "valid_files": LABELS,
-    "files": (*LABELS, "table.csv"), "costs": ("costs.txt",),
+    "data": TEXTS,
+    "preferences": TEXTS,
+    "model": MODELS,
+    "train_files": LABELS,
+    "valid_files": LABELS,
+    "files": (*LABELS, "table.csv"),
+    "costs": ("costs.txt",),
     "baseline": ("b.run", *SCORES),
-    "query_ids": ("run.tsv", "passages.tsv"), "rollup_by": ("passages.tsv",),
-}  # fmt: skip
+    "query_ids": ("run.tsv", "passages.tsv"),
+    "rollup_by": ("passages.tsv",),
+}
 OF_JUDGMENTS = ("judgments", "human", "judges", "judge", "judged", "qrels", "source")
 OF_RUNS = ("systems", "new", "old", "leave_out", "runs", "source")
 # Values that options without choices are meant for, by the name of the option. Others have the words of their help.
 POLICIES = ("0", "1", "0.5", "skip", "error")
 MEANT: dict[str, Sequence[str]] = {
-    "empty": POLICIES, "missing": POLICIES, "degenerate": POLICIES,
-    "population": ("pool", "retrieved", "union", "collection(50)"), "samples": ("all", "1", "10", "100"),
+    "empty": POLICIES,
+    "missing": POLICIES,
+    "degenerate": POLICIES,
+    "population": ("pool", "retrieved", "union", "collection(50)"),
+    "samples": ("all", "1", "10", "100"),
     "number": ("0.5", "0.25", "1"),
-    "sets": ("hard", "easy", "informative", "all"), "baseline": ("a", "b", "s0", "s1"),
-    "ranking": ("0,1,0,2", "1", "0"), "like": ("trec_eval", "letor4", "yahoo", "ranx"),
-}  # fmt: skip
+    "sets": ("hard", "easy", "informative", "all"),
+    "baseline": ("a", "b", "s0", "s1"),
+    "ranking": ("0,1,0,2", "1", "0"),
+    "like": ("trec_eval", "letor4", "yahoo", "ranx"),
+}
 # How files are read has laws of its own: such options are drawn less often.
-OF_READING = ("judgments_as", "systems_as", "columns", "judgments_columns", "systems_columns", "rollup", "rollup_by",
-              "drop_own_ids", "query_ids", "max_unpacked", "combine_grades", "rename_grades", "jobs",
-              "progress", "safe_csv")  # fmt: skip
+OF_READING = (
+    "judgments_as",
+    "systems_as",
+    "columns",
+    "judgments_columns",
+    "systems_columns",
+    "rollup",
+    "rollup_by",
+    "drop_own_ids",
+    "query_ids",
+    "max_unpacked",
+    "combine_grades",
+    "rename_grades",
+    "jobs",
+    "progress",
+    "safe_csv",
+)
 WHOLE = ["1", "2", "3", "5", "10", "50"]
 FRACTIONS = ["0.05", "0.1", "0.5", "0.8", "1", "2"]
 TEXT_MEASURES = ["rouge1", "rougeL", "V2(rouge1)", "bleu", "EM", "F1", "NuggetRecall", "x"]

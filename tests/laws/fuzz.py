@@ -99,8 +99,10 @@ def whole_commands(start: int, count: int, end: float) -> tuple[list[str], Count
             try:
                 ran = subprocess.run(
                     [sys.executable, "-m", "calipers", *typed],
-                    input=case.runs[-1] if by_pipe else b"", capture_output=True, timeout=TIME_LIMIT,
-                )  # fmt: skip
+                    input=case.runs[-1] if by_pipe else b"",
+                    capture_output=True,
+                    timeout=TIME_LIMIT,
+                )
             except subprocess.TimeoutExpired:
                 found.append(f"does not end: {case}")
                 continue
@@ -119,8 +121,11 @@ def spark_collections(start: int, count: int, end: float) -> tuple[list[str], Co
     from laws.odd import collection
     from laws.ways import WAYS, difference, on_spark
 
-    settings = {"spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2",
-                "spark.sql.execution.arrow.maxRecordsPerBatch": "23"}  # fmt: skip
+    settings = {
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "23",
+    }
     session = spark.session("local[2]", settings)
     way = on_spark(session)
     found: list[str] = []

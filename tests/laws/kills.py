@@ -59,11 +59,15 @@ OUTPUTS = (
     Output("convert to xz", ("convert", "{in}/a.run", "{out}"), ".json.xz"),
     Output("queries --plot", ("queries", *COLLECTION, "-m", "nDCG@10", "--plot", "{out}"), ".html", end=PAGE),
     Output("queries --plot svg", ("queries", *COLLECTION, "-m", "nDCG@10", "--plot", "{out}"), ".svg", end=b"</svg>"),
-    Output("queries --plot png", ("queries", *COLLECTION, "-m", "nDCG@10", "--plot", "{out}"), ".png",
-           end=b"IEND\xaeB`\x82"),
+    Output(
+        "queries --plot png",
+        ("queries", *COLLECTION, "-m", "nDCG@10", "--plot", "{out}"),
+        ".png",
+        end=b"IEND\xaeB`\x82",
+    ),
     Output("report", ("report", *COLLECTION, "-m", "nDCG@10 AP", "-o", "{out}"), ".html", end=PAGE),
     Output("text score --cache", ("cache", "{out}"), is_folder=True),
-)  # fmt: skip
+)
 
 
 def make_inputs(folder: Path) -> None:
@@ -100,8 +104,16 @@ def command(arguments: list[str]) -> None:
 
 def load_everything() -> None:
     """So that forks need not: most of what a command takes is importing."""
-    for name in ("click", "numpy", "scipy.stats", "pyarrow.parquet", "jinja2", "vl_convert",
-                 "calipers.report.page", "calipers.cli.commands"):  # fmt: skip
+    for name in (
+        "click",
+        "numpy",
+        "scipy.stats",
+        "pyarrow.parquet",
+        "jinja2",
+        "vl_convert",
+        "calipers.report.page",
+        "calipers.cli.commands",
+    ):
         with suppress(ImportError):
             __import__(name)
     from calipers.errors import CalipersError

@@ -144,8 +144,12 @@ def tested(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
     environment["CALIPERS_DATA"] = str((ROOT / data).resolve())
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
-        cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
     lines = run.stdout.strip().splitlines()
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
     return run.returncode == 0, (failed or lines or [run.stderr[-200:]])[0 if failed else -1]

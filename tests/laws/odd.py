@@ -13,32 +13,126 @@ from dataclasses import dataclass, field, replace
 Rows = list[tuple[bytes, bytes, bytes]]  # query, document, number
 
 SHORT = [
-    "nDCG@10", "nDCG", "nDCG(gain=exp)@3", "DCG@5", "DCG(gain=exp)", "AP", "AP@4", "AP(rel=2)", "P@1", "P(rel=2)@10",
-    "Recall@5", "Recall(rel=2)@1000", "RPrec", "RPrec(rel=2)", "RR", "RR@2", "RR(rel=2)", "Success@1",
-    "Success(rel=2)@5", "RBP", "RBP(p=0.5)", "RBP(p=0.95, rel=2)@7", "ndcg@2", "ap@100",
-]  # fmt: skip
+    "nDCG@10",
+    "nDCG",
+    "nDCG(gain=exp)@3",
+    "DCG@5",
+    "DCG(gain=exp)",
+    "AP",
+    "AP@4",
+    "AP(rel=2)",
+    "P@1",
+    "P(rel=2)@10",
+    "Recall@5",
+    "Recall(rel=2)@1000",
+    "RPrec",
+    "RPrec(rel=2)",
+    "RR",
+    "RR@2",
+    "RR(rel=2)",
+    "Success@1",
+    "Success(rel=2)@5",
+    "RBP",
+    "RBP(p=0.5)",
+    "RBP(p=0.95, rel=2)@7",
+    "ndcg@2",
+    "ap@100",
+]
 LONG = [
-    "ERR@5", "ERR(max_grade=4)", "SDCG@5", "SP@5", "HIT@3", "INSQ@10", "SN-DCG@5", "SN-AP@5", "SetP", "SetR",
-    "SetF(beta=2)", "Judged@10", "AP(norm=min)@5", "GAP@10", "bpref", "nDCG(discount=jk2)@5", "nDCG(gain={1:3, 2:9})",
-    "P@3", "V2(nDCG@5)", "V1(P@5)", "V2(RR)", "U(AP)",
-]  # fmt: skip
+    "ERR@5",
+    "ERR(max_grade=4)",
+    "SDCG@5",
+    "SP@5",
+    "HIT@3",
+    "INSQ@10",
+    "SN-DCG@5",
+    "SN-AP@5",
+    "SetP",
+    "SetR",
+    "SetF(beta=2)",
+    "Judged@10",
+    "AP(norm=min)@5",
+    "GAP@10",
+    "bpref",
+    "nDCG(discount=jk2)@5",
+    "nDCG(gain={1:3, 2:9})",
+    "P@3",
+    "V2(nDCG@5)",
+    "V1(P@5)",
+    "V2(RR)",
+    "U(AP)",
+]
 TREC = ["map", "P_5", "ndcg_cut_10", "ndcg", "recip_rank", "Rprec", "bpref", "recall_5", "map_cut_3", "success_1"]
 
 PLAIN_IDS = [b"d%d" % i for i in range(30)]
 STRANGE_IDS = [
-    b"d", b"D", b"d1", b"d10", b"d\xc3\xa9", b"de\xcc\x81", b"\xf0\x9f\x90\x8d", b"\xff\xfe", b"a\x01b", b"#", b"##",
-    b"</script><script>alert(1)</script>", b"<!--", b"=1+1", b"\"", b"'", b"a,b", b"{", b"[{", b"**x**", b"*",
-    b"-", b"--format",
-    b"nan", b"1e3", b"01", b"1", b"\xc2\xa0", b"\xe2\x80\xa8", b"\xe2\x80\x8f", b"\x1b[31m", b"\x85", b"\x0b",
+    b"d",
+    b"D",
+    b"d1",
+    b"d10",
+    b"d\xc3\xa9",
+    b"de\xcc\x81",
+    b"\xf0\x9f\x90\x8d",
+    b"\xff\xfe",
+    b"a\x01b",
+    b"#",
+    b"##",
+    b"</script><script>alert(1)</script>",
+    b"<!--",
+    b"=1+1",
+    b'"',
+    b"'",
+    b"a,b",
+    b"{",
+    b"[{",
+    b"**x**",
+    b"*",
+    b"-",
+    b"--format",
+    b"nan",
+    b"1e3",
+    b"01",
+    b"1",
+    b"\xc2\xa0",
+    b"\xe2\x80\xa8",
+    b"\xe2\x80\x8f",
+    b"\x1b[31m",
+    b"\x85",
+    b"\x0b",
     b"\x1c",
-    b"\\", b"%s", b"None", b"qid:1", b"a" * 8, b"a" * 9, b"x" * 70, b"y" * 300, b"\xef\xbb\xbfd", b"GX000-00-0000000",
-]  # fmt: skip
+    b"\\",
+    b"%s",
+    b"None",
+    b"qid:1",
+    b"a" * 8,
+    b"a" * 9,
+    b"x" * 70,
+    b"y" * 300,
+    b"\xef\xbb\xbfd",
+    b"GX000-00-0000000",
+]
 QUERIES = [b"1", b"2", b"10", b"01", b"q1", b"Q1", b"301", b"-", b"q" * 90, b"\xc3\xa9", b"q,1", b"nan", b"=1"]
 
 EXTREMES = [
-    b"1e308", b"-1e308", b"1.7976931348623157e308", b"4.9e-324", b"1e-400", b"-0", b"0", b"0.0", b"1" * 30, b"+3",
-    b"9007199254740993", b"0.1234567890123456789", b"5.", b".5", b"1E-2", b"0e999", b"17.123456789012345", b"00012",
-]  # fmt: skip
+    b"1e308",
+    b"-1e308",
+    b"1.7976931348623157e308",
+    b"4.9e-324",
+    b"1e-400",
+    b"-0",
+    b"0",
+    b"0.0",
+    b"1" * 30,
+    b"+3",
+    b"9007199254740993",
+    b"0.1234567890123456789",
+    b"5.",
+    b".5",
+    b"1E-2",
+    b"0e999",
+    b"17.123456789012345",
+    b"00012",
+]
 GRADES = {
     "binary": [b"0", b"1"],
     "graded": [b"0", b"0", b"1", b"2", b"3"],
@@ -51,9 +145,23 @@ GRADES = {
     "written": [b"+1", b"2.0", b"1e0", b"0.0", b"-0", b"03"],
 }
 NOT_NUMBERS = [
-    b"nan", b"-inf", b"Infinity", b"1e309", b"0x1p3", b"1_0", b"1e", b"e5", b".", b"+", b"--1", b"abc", b"1,5",
-    b"\xd9\xa1", b"1e400", b"9" * 400,
-]  # fmt: skip
+    b"nan",
+    b"-inf",
+    b"Infinity",
+    b"1e309",
+    b"0x1p3",
+    b"1_0",
+    b"1e",
+    b"e5",
+    b".",
+    b"+",
+    b"--1",
+    b"abc",
+    b"1,5",
+    b"\xd9\xa1",
+    b"1e400",
+    b"9" * 400,
+]
 PACKINGS = ["gz", "bz2", "xz", "zst", "lz4"]
 
 
@@ -110,11 +218,23 @@ class _Maker:
             return pick.random() < share
 
         names = (
-            "crlf", "bom", "no final newline", "blank lines", "comments", "tabs", "double blanks", "trailing blanks",
-            "leading blanks", "scattered", "scattered judgments", "returning", "repeated judgments",
+            "crlf",
+            "bom",
+            "no final newline",
+            "blank lines",
+            "comments",
+            "tabs",
+            "double blanks",
+            "trailing blanks",
+            "leading blanks",
+            "scattered",
+            "scattered judgments",
+            "returning",
+            "repeated judgments",
             "missing queries",
-            "unjudged queries", "unjudged query at the end",
-        )  # fmt: skip
+            "unjudged queries",
+            "unjudged query at the end",
+        )
         likely = pick.choice([0.0, 0.05, 0.1, 0.2, 0.4])
         self.traits = {name for name in names if some(likely)}
         if "returning" in self.traits and some(0.6):
@@ -162,9 +282,17 @@ class _Maker:
                 found.append(f"{'judgments' if place == 0 else f'run {place - 1}'}: {name}")
         qrels, *texts = (self._text(each) for each in lines)
         return Collection(
-            seed, qrels, tuple(texts), contents[0], tuple(contents[1:]), tuple(dict.fromkeys(measures)), ties, depth,
-            tuple(found), frozenset(self.traits),
-        )  # fmt: skip
+            seed,
+            qrels,
+            tuple(texts),
+            contents[0],
+            tuple(contents[1:]),
+            tuple(dict.fromkeys(measures)),
+            ties,
+            depth,
+            tuple(found),
+            frozenset(self.traits),
+        )
 
     def _grades(self) -> Rows:
         pick, rows = self.pick, []

@@ -38,12 +38,14 @@ SUMMARIES = [
         "human": {"coherence": 1 + (document + place) % 5},
     }
     for document in range(8)
-    for place, (system, summary) in enumerate([
-        ("a", f"the cat sat on the mat {document}"),
-        ("b", f"a dog and the cat slept {document % 3} times on the mat"),
-        ("c", "the weather was fine all day" if document % 2 else "the cat slept all day"),
-    ])
-]  # fmt: skip
+    for place, (system, summary) in enumerate(
+        [
+            ("a", f"the cat sat on the mat {document}"),
+            ("b", f"a dog and the cat slept {document % 3} times on the mat"),
+            ("c", "the weather was fine all day" if document % 2 else "the cat slept all day"),
+        ]
+    )
+]
 ANSWERS = [
     {
         "qid": f"q{number}",

@@ -22,8 +22,11 @@ def counts_of(module: str, *arguments: str) -> dict[str, int]:
     path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "src")])
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
-        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, errors="replace",
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
     counts: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
     return counts

@@ -315,9 +315,11 @@ def has_text(case: Collection) -> bool:
 
 def has_distinct(case: Collection) -> bool:
     """Whether {query: {document: number}} holds all of it."""
-    return has_rows(case) and all(
-        len({row[:2] for row in of or ()}) == len(of or ()) for of in case.scores
-    ) and case.is_legal  # fmt: skip
+    return (
+        has_rows(case)
+        and all(len({row[:2] for row in of or ()}) == len(of or ()) for of in case.scores)
+        and case.is_legal
+    )
 
 
 def has_text_and_distinct(case: Collection) -> bool:
@@ -440,10 +442,16 @@ def _is_text(raw: bytes) -> bool:
 
 _NAME = re.compile(r"([A-Za-z]+)(?:\((.*)\))?(?:@(\d+))?")
 _MEASURES: dict[str, Callable[..., Any]] = {
-    "ndcg": oracle.ndcg, "dcg": oracle.dcg, "ap": oracle.average_precision, "p": oracle.precision,
-    "recall": oracle.recall, "rprec": oracle.r_precision, "rr": oracle.reciprocal_rank, "success": oracle.success,
+    "ndcg": oracle.ndcg,
+    "dcg": oracle.dcg,
+    "ap": oracle.average_precision,
+    "p": oracle.precision,
+    "recall": oracle.recall,
+    "rprec": oracle.r_precision,
+    "rr": oracle.reciprocal_rank,
+    "success": oracle.success,
     "rbp": oracle.rbp,
-}  # fmt: skip
+}
 
 
 def _exact(name: str) -> Callable[..., Any] | None:
@@ -461,11 +469,13 @@ def _exact(name: str) -> Callable[..., Any] | None:
 
 def has_definition(case: Collection) -> bool:
     return (
-        case.is_legal and has_text_and_distinct(case) and case.depth is None
+        case.is_legal
+        and has_text_and_distinct(case)
+        and case.depth is None
         and (case.ties in ("docid", "input") or case.ties in (None, "average"))
         and all(map(_exact, case.measures))
         and all(abs(float(number)) <= 60 for _, _, number in case.grades or ())
-    )  # fmt: skip
+    )
 
 
 def defined(case: Collection, folder: Path) -> Outcome | None:
@@ -502,40 +512,85 @@ TABLE = {"kind": "table", "takes": has_text}
 WAYS = {
     way.name: way
     for way in (
-        Way("library", partial(TEXT, jobs=1), passes=("evaluation.py:evaluate", "reader.py:scan_run"),
-            avoids=("plain.py:", "reader.py:_in_parts")),
+        Way(
+            "library",
+            partial(TEXT, jobs=1),
+            passes=("evaluation.py:evaluate", "reader.py:scan_run"),
+            avoids=("plain.py:", "reader.py:_in_parts"),
+        ),
         Way("command", in_command(commands.run), passes=("commands.py:run", "evaluation.py:evaluate")),
-        Way("command, two jobs", forced(small_pieces, in_command(commands.run, "--jobs", "2")),
-            passes=("commands.py:run", "reader.py:_in_parts")),
+        Way(
+            "command, two jobs",
+            forced(small_pieces, in_command(commands.run, "--jobs", "2")),
+            passes=("commands.py:run", "reader.py:_in_parts"),
+        ),
         Way("two jobs", CUT, passes=("reader.py:_in_parts",)),
-        Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("plain.py:RunScanner.finish",),
-        avoids=()),
-        Way("plain twin, two jobs", forced(plain_twin, CUT), passes=("plain.py:RunScanner.finish",
-        "reader.py:_in_parts"),
-            avoids=()),
+        Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("plain.py:RunScanner.finish",), avoids=()),
+        Way(
+            "plain twin, two jobs",
+            forced(plain_twin, CUT),
+            passes=("plain.py:RunScanner.finish", "reader.py:_in_parts"),
+            avoids=(),
+        ),
         Way("packed", partial(library, sources=write_packed), passes=("files.py:_unpacked",)),
-        Way("written again", partial(library, sources=converted(".txt")), passes=("writing.py:_trec",),
-            takes=lambda case: case.is_legal and "bom" not in case.traits),
-        Way("dictionaries", partial(library, sources=dictionaries), kind="table", takes=has_text_and_distinct,
-            passes=("runs.py:DictRun.retrieved",)),
-        Way("pandas", partial(library, sources=frames(pandas_frame)), passes=("frames.py:runs_of_frame",), **TABLE),
-        Way("polars", forced(small_pieces, partial(library, sources=frames(polars_frame), jobs=2)),
-            passes=("frames.py:runs_of_frame", "table_rows.py:_side_by_side"), **TABLE),
-        Way("JSON", partial(library, sources=table_files("json", write_nested)), kind="table",
-            takes=has_text_and_distinct, passes=("json.py:read_json",)),
-        Way("JSON lines", partial(library, sources=table_files("jsonl", write_json_lines)),
-            passes=("json.py:read_json",), **TABLE),
-        Way("three columns", partial(library, sources=table_files("tsv", write_triples)), kind="table",
-            takes=has_plain_triples, passes=("headerless.py:read_headerless",)),
-        Way("search responses", partial(library, sources=table_files("answers", write_answers)), kind="table",
+        Way(
+            "written again",
+            partial(library, sources=converted(".txt")),
+            passes=("writing.py:_trec",),
+            takes=lambda case: case.is_legal and "bom" not in case.traits,
+        ),
+        Way(
+            "dictionaries",
+            partial(library, sources=dictionaries),
+            kind="table",
             takes=has_text_and_distinct,
-            passes=("responses.py:read_responses", "judgment_lists.py:read_judgment_list")),
+            passes=("runs.py:DictRun.retrieved",),
+        ),
+        Way("pandas", partial(library, sources=frames(pandas_frame)), passes=("frames.py:runs_of_frame",), **TABLE),
+        Way(
+            "polars",
+            forced(small_pieces, partial(library, sources=frames(polars_frame), jobs=2)),
+            passes=("frames.py:runs_of_frame", "table_rows.py:_side_by_side"),
+            **TABLE,
+        ),
+        Way(
+            "JSON",
+            partial(library, sources=table_files("json", write_nested)),
+            kind="table",
+            takes=has_text_and_distinct,
+            passes=("json.py:read_json",),
+        ),
+        Way(
+            "JSON lines",
+            partial(library, sources=table_files("jsonl", write_json_lines)),
+            passes=("json.py:read_json",),
+            **TABLE,
+        ),
+        Way(
+            "three columns",
+            partial(library, sources=table_files("tsv", write_triples)),
+            kind="table",
+            takes=has_plain_triples,
+            passes=("headerless.py:read_headerless",),
+        ),
+        Way(
+            "search responses",
+            partial(library, sources=table_files("answers", write_answers)),
+            kind="table",
+            takes=has_text_and_distinct,
+            passes=("responses.py:read_responses", "judgment_lists.py:read_judgment_list"),
+        ),
         Way("CSV", partial(library, sources=table_files("csv", write_csv)), passes=("csv.py:read_csv",), **TABLE),
-        Way("Parquet", forced(small_pieces, partial(library, sources=table_files("parquet", write_parquet), jobs=2)),
-            kind="table", takes=has_rows, passes=("parquet.py:parts_of_parquet", "table_rows.py:_side_by_side")),
+        Way(
+            "Parquet",
+            forced(small_pieces, partial(library, sources=table_files("parquet", write_parquet), jobs=2)),
+            kind="table",
+            takes=has_rows,
+            passes=("parquet.py:parts_of_parquet", "table_rows.py:_side_by_side"),
+        ),
         Way("definition", defined, kind="table", takes=has_definition, passes=("oracle.py:average",)),
     )
-}  # fmt: skip
+}
 
 
 def difference(

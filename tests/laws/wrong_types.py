@@ -32,24 +32,65 @@ def right_values() -> dict[str, Any]:
     scores = cal.evaluate(QRELS, RUNS, "AP RR", warn=False)
     experiment = cal.Experiment(QRELS, RUNS, "AP RR", warn=False)
     return {
-        "judgments": QRELS, "human": QRELS, "runs": RUNS, "run": RUNS["new"], "measures": "AP", "measure": "AP",
-        "scores": scores, "evaluation": experiment, "baseline": "old", "old": "old", "new": "new", "margin": 0.1,
-        "bounds": cal.bounds(QRELS, "AP RR"), "judges": {"other": QRELS}, "x": scores, "y": scores, "a": ["d1"],
-        "b": ["d1"], "grades": [1, 0], "comparison": cal.compare(scores, warn=False), "query": "q1", "budget": 5,
-        "preferences": cal.Preferences.from_pairs([("q1", "a", "b")]), "total": 3, "text": "AP",
+        "judgments": QRELS,
+        "human": QRELS,
+        "runs": RUNS,
+        "run": RUNS["new"],
+        "measures": "AP",
+        "measure": "AP",
+        "scores": scores,
+        "evaluation": experiment,
+        "baseline": "old",
+        "old": "old",
+        "new": "new",
+        "margin": 0.1,
+        "bounds": cal.bounds(QRELS, "AP RR"),
+        "judges": {"other": QRELS},
+        "x": scores,
+        "y": scores,
+        "a": ["d1"],
+        "b": ["d1"],
+        "grades": [1, 0],
+        "comparison": cal.compare(scores, warn=False),
+        "query": "q1",
+        "budget": 5,
+        "preferences": cal.Preferences.from_pairs([("q1", "a", "b")]),
+        "total": 3,
+        "text": "AP",
         "values": [[0.5, 0.25]],
-        "parts": [scores], "ranks": [1, 2, 3], "table": scores.mean(), "groups": {"new": "a", "old": "b"},
-        "repeats": "{system}-{repeat}", "name": "Mine", "data": [], "path": "none.txt", "source": "none.txt",
-        "run_": RUNS["new"], "ids": [[1, 2]], "matrix": None, "labels": [1, 0], "topics": 3,
+        "parts": [scores],
+        "ranks": [1, 2, 3],
+        "table": scores.mean(),
+        "groups": {"new": "a", "old": "b"},
+        "repeats": "{system}-{repeat}",
+        "name": "Mine",
+        "data": [],
+        "path": "none.txt",
+        "source": "none.txt",
+        "run_": RUNS["new"],
+        "ids": [[1, 2]],
+        "matrix": None,
+        "labels": [1, 0],
+        "topics": 3,
         "strata": {"q": {"top": {"a": 1}}},
-    }  # fmt: skip
+    }
 
 
 # Made by other functions, not by users: `Judgments.from_dict`, `parse`, and readers of files.
 MADE_INSIDE = {
-    "Judgments", "Measure", "Preferences", "SampledJudgments", "SubtopicJudgments", "Lists", "Pool",
-    "from_columns", "from_labels", "from_lines", "from_second_field", "from_rows",
-}  # fmt: skip
+    "Judgments",
+    "Measure",
+    "Preferences",
+    "SampledJudgments",
+    "SubtopicJudgments",
+    "Lists",
+    "Pool",
+    "from_columns",
+    "from_labels",
+    "from_lines",
+    "from_second_field",
+    "from_rows",
+}
 
 
 def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -98,9 +139,18 @@ def outcomes(name: str, function: Callable[..., Any], right: dict[str, Any]) -> 
 
 # Python's own words about an object, which do not name the parameter.
 UNCLEAR = (
-    "object is not", "has no len", "not subscriptable", "unsupported operand", "not supported between", "float()",
-    "must be real number", "cannot unpack", "unhashable", "int()", "not iterable",
-)  # fmt: skip
+    "object is not",
+    "has no len",
+    "not subscriptable",
+    "unsupported operand",
+    "not supported between",
+    "float()",
+    "must be real number",
+    "cannot unpack",
+    "unhashable",
+    "int()",
+    "not iterable",
+)
 
 
 def broken() -> list[str]:

@@ -69,8 +69,11 @@ def test_bounds_are_those_of_all_rankings(name: str) -> None:
 
 
 def test_variances_that_have_a_closed_form_are_there() -> None:
-    found = cal.bounds(POOLS, "DCG@3 nDCG@3 P@5 Recall@2 RBP INSQ SP@4 AP AP(norm=min)@3 RPrec SDCG@2 "
-                       "RR RR@2 HIT HIT@2 Success@3 ERR@4 bpref")  # fmt: skip
+    found = cal.bounds(
+        POOLS,
+        "DCG@3 nDCG@3 P@5 Recall@2 RBP INSQ SP@4 AP AP(norm=min)@3 RPrec SDCG@2 "
+        "RR RR@2 HIT HIT@2 Success@3 ERR@4 bpref",
+    )
     for name in found.measures:
         defined = ~np.isnan(found.expected[name])
         assert defined.any()
@@ -514,8 +517,11 @@ def test_query_types_by_threshold_and_by_rank() -> None:
     scores = cal.evaluate(qrels, runs, "P@1", empty="skip")
     types = cal.query_types(scores, cal.bounds(qrels, "P@1"))
     assert dict(zip(types.queries, types.types, strict=True)) == {
-        "ideal": "ideal", "hard": "hard", "easy": "easy", "none": "undefined",
-    }  # fmt: skip
+        "ideal": "ideal",
+        "hard": "hard",
+        "easy": "easy",
+        "none": "undefined",
+    }
     assert types.notes == ("a random ranking shuffles the judged documents of the query",)
     assert cal.Experiment(qrels, runs, "P@1", empty="skip").queries().notes == types.notes
     assert types.largest(1) == ("ideal",)

@@ -100,9 +100,12 @@ def test_bounds_say_what_is_not_exact() -> None:
     exact = {"ideal": "exact", "expected": "exact", "worst": "exact", "sd": "exact"}
     drawn = {"ideal": "sorted", "expected": "sampled", "worst": "sorted", "sd": "sampled"}
     assert found.exactness == {
-        "nDCG@10": exact, "ERR": {**exact, "sd": "sampled"}, "infAP": drawn,
-        "Accuracy": {**drawn, "ideal": "exact", "worst": "exact"}, "RIC": drawn,
-    }  # fmt: skip
+        "nDCG@10": exact,
+        "ERR": {**exact, "sd": "sampled"},
+        "infAP": drawn,
+        "Accuracy": {**drawn, "ideal": "exact", "worst": "exact"},
+        "RIC": drawn,
+    }
     assert "sd" not in cal.bounds({"q": LARGE}, "ERR").exactness["ERR"]
     assert "expected of infAP" in found.inexact
     assert not {"ideal of nDCG@10", "expected of ERR"} & set(found.inexact)
@@ -155,8 +158,12 @@ def test_no_bound_of_any_measure_is_called_exact_that_is_not() -> None:
     orders = {str(n): {"q": {d: -r for r, d in enumerate(order)}} for n, order in enumerate(permutations("abcd"))}
     every = cal.evaluate(small, orders, names).values[:, :, 0]
     found = cal.bounds(small, names, sd="sampled")
-    wanted = {"ideal": every.max(axis=1), "worst": every.min(axis=1), "expected": every.mean(axis=1),
-              "sd": every.std(axis=1)}  # fmt: skip
+    wanted = {
+        "ideal": every.max(axis=1),
+        "worst": every.min(axis=1),
+        "expected": every.mean(axis=1),
+        "sd": every.std(axis=1),
+    }
     for n, name in enumerate(names):
         how = found.exactness[name]
         assert {how["expected"], how["sd"]} <= {"exact", "enumerated"}, name
@@ -187,8 +194,10 @@ def test_the_greedy_ideal_can_be_exceeded() -> None:
         }
     }
     found = cal.bounds(topic, "StRecall@2")
-    orders = {str(n): {"q": {d: -float(r) for r, d in enumerate(order)}}
-              for n, order in enumerate(permutations(("greedy", "left", "right", "other", "another")))}  # fmt: skip
+    orders = {
+        str(n): {"q": {d: -float(r) for r, d in enumerate(order)}}
+        for n, order in enumerate(permutations(("greedy", "left", "right", "other", "another")))
+    }
     best = cal.evaluate(topic, orders, "StRecall@2").values.max()
     assert found.ideal["StRecall@2"][0] == pytest.approx(best)
     assert found.exactness["StRecall@2"]["ideal"] == "exact"

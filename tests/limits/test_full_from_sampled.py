@@ -65,8 +65,9 @@ def test_less_bias_costs_variance() -> None:
     full = random.integers(1, 40, 4000)
     above = random.hypergeometric(full - 1, items - full, negatives)
     truth = rank_scores(cal.parse("RR"), items)[full - 1].mean()
-    found = {gamma: cal.estimate_full(above + 1, "RR", negatives=negatives, items=items, gamma=gamma)
-             for gamma in (0.0, 1.0)}  # fmt: skip
+    found = {
+        gamma: cal.estimate_full(above + 1, "RR", negatives=negatives, items=items, gamma=gamma) for gamma in (0.0, 1.0)
+    }
     errors = {gamma: abs(each.estimate[0, 0, 2] - truth) for gamma, each in found.items()}
     assert found[0.0].error[0, 0, 2] > found[1.0].error[0, 0, 2]
     assert errors[0.0] < 4 * found[0.0].error[0, 0, 2] + 0.02

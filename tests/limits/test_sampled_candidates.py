@@ -295,8 +295,10 @@ def test_rankings_of_candidates_are_refused() -> None:
 def test_a_catalogue_is_at_least_as_large_as_what_is_ranked() -> None:
     """Four lists of three items each, and nine different items in all."""
     judged = {f"u{u}": {f"i{u}": 1} for u in range(4)}
-    runs = {name: {f"u{u}": {f"i{u}": 3, f"x{u + shift}": 2, "y": 1} for u in range(4)} for name, shift in
-            (("one", 0), ("other", 1))}  # fmt: skip
+    runs = {
+        name: {f"u{u}": {f"i{u}": 3, f"x{u + shift}": 2, "y": 1} for u in range(4)}
+        for name, shift in (("one", 0), ("other", 1))
+    }
     cal.sampled(cal.Experiment(judged, {"one": runs["one"]}, "RR"), negatives=1, items=9)
     for items in (3, 8):
         with pytest.raises(cal.CalipersError, match=rf"9 different items .* the {items} items") as refused:

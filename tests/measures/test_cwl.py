@@ -29,8 +29,11 @@ PAIRS: list[tuple[str, tuple[float, ...], str]] = [
     ("bpm.BPMDCWLMetric", (1.5, 12, 0.7, 0.0, 0.4), "BPM(T=1.5,K=12,hb=0.7,median=0.4,GRADED)"),
     ("ift.IFTGoalCWLMetric", (1.8, 0.8, 3.0), "IFT-C1(T=1.8,b1=0.8,R1=3,GRADED)"),
     ("ift.IFTRateCWLMetric", (0.3, 0.7, 4.0), "IFT-C2(A=0.3,b2=0.7,R2=4,GRADED)"),
-    ("ift.IFTGoalRateCWLMetric", (1.8, 0.8, 3.0, 0.3, 0.7, 4.0),
-     "IFT-C1-C2(T=1.8,b1=0.8,R1=3,A=0.3,b2=0.7,R2=4,GRADED)"),
+    (
+        "ift.IFTGoalRateCWLMetric",
+        (1.8, 0.8, 3.0, 0.3, 0.7, 4.0),
+        "IFT-C1-C2(T=1.8,b1=0.8,R1=3,A=0.3,b2=0.7,R2=4,GRADED)",
+    ),
     ("nerr.NERReq8CWLMetric", (6,), "NERR8(GRADED)@6"),
     ("nerr.NERReq9CWLMetric", (6,), "NERR9(GRADED)@6"),
     ("nerr.NERReq10CWLMetric", (0.85,), "NERR10(p=0.85,GRADED)"),
@@ -41,7 +44,7 @@ PAIRS: list[tuple[str, tuple[float, ...], str]] = [
     ("npv.NPVCWLMetric", (0.25,), "NPV(rate=0.25,GRADED)"),
     ("rr.RRCWLMetric", (), "RR"),
     ("ap.APCWLMetric", (), "AP"),
-]  # fmt: skip
+]
 
 
 def lists(seed: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]], dict[str, float]]:
@@ -102,8 +105,10 @@ def test_trap_is_harmans_mean_precision_of_what_was_found(require: Any) -> None:
     ranking = require.module("cwl.ruler.ranking")
     pools, run, _ = lists(11)
     found = cal.evaluate(pools, run, ["TrAP", "EU(TrAP)", "EU(AP)"], warn=False).values[:, 0]
-    gains = [[float(pools[query].get(d, 0) > 0) for d in sorted(run[query], key=run[query].get, reverse=True)]
-             for query in sorted(pools)]  # fmt: skip
+    gains = [
+        [float(pools[query].get(d, 0) > 0) for d in sorted(run[query], key=run[query].get, reverse=True)]
+        for query in sorted(pools)
+    ]
     shown = [ranking.Ranking("q", each, [np.nan] * len(each)) for each in gains]
     theirs = require.module("cwl.ruler.measures.cwl_ap").TrAPCWLMetric()
     with pytest.raises(AttributeError, match="residuals"):

@@ -31,7 +31,7 @@ NAMES = [
     *("ERR-IA(alpha=0.3)@4", "alpha-DCG(alpha=0)@3", "alpha-nDCG(alpha=1)@5", "NRBP(alpha=0.2,beta=0.7)"),
     *("D#-nDCG(gamma=0.2,gain=exp)@4", "ERR-IA(rel=2)@5", "ERR-IA(graded=True)@5", "StRecall(rel=2)@2"),
     *("ERR-IA(norm=perfect)@3", "ERR-IA(norm=perfect)", "alpha-DCG(norm=perfect)@3", "NRBP(alpha=0)"),
-]  # fmt: skip
+]
 VECTOR: Topic = {"1": {"d1": 1, "d2": 1}, "2": {"d1": 1, "d4": 1}, "3": {"d3": 1}}
 CHANCES = {"q": {"1": 0.5, "2": 0.25, "3": 0.25}}
 
@@ -323,9 +323,14 @@ def test_one_intent_is_the_plain_measure(ties: str) -> None:
     grades = {f"d{n}": draw.choice([0, 0, 1]) for n in range(20)} | {"d1": 1}
     run = {"q": {f"d{n}": float(draw.randint(0, 5)) for n in range(25)}}
     pairs = {
-        "ERR-IA@5": "ERR@5", "P-IA@5": "P@5", "AP-IA": "AP", "D-nDCG@7": "nDCG@7", "StRecall@2": "Success@2",
-        "alpha-nDCG(alpha=0)@5": "nDCG@5", "alpha-nDCG(alpha=1)@5": "DCG@5",
-    }  # fmt: skip
+        "ERR-IA@5": "ERR@5",
+        "P-IA@5": "P@5",
+        "AP-IA": "AP",
+        "D-nDCG@7": "nDCG@7",
+        "StRecall@2": "Success@2",
+        "alpha-nDCG(alpha=0)@5": "nDCG@5",
+        "alpha-nDCG(alpha=1)@5": "DCG@5",
+    }
     got = cal.evaluate({"q": {"only": grades}}, run, list(pairs), ties=ties).values[:, 0, 0]
     wanted = cal.evaluate({"q": grades}, run, list(pairs.values()), ties=ties).values[:, 0, 0]
     assert got[:-1] == pytest.approx(wanted[:-1])
@@ -547,9 +552,13 @@ def test_parity_with_ndeval(data: Path, require: Any, track: str) -> None:
     lines = lines_of(path)
     judgments = cal.read_subtopics(path)
     ours = {
-        "ERR-IA": "ERR-IA(norm=perfect)", "nERR-IA": "nERR-IA", "alpha-DCG": "alpha-DCG(norm=perfect)",
-        "alpha-nDCG": "alpha-nDCG", "P-IA": "P-IA", "strec": "strec",
-    }  # fmt: skip
+        "ERR-IA": "ERR-IA(norm=perfect)",
+        "nERR-IA": "nERR-IA",
+        "alpha-DCG": "alpha-DCG(norm=perfect)",
+        "alpha-nDCG": "alpha-nDCG",
+        "P-IA": "P-IA",
+        "strec": "strec",
+    }
     names = {f"{name}@{k}": f"{mine}@{k}" for name, mine in ours.items() for k in (1, 2, 3, 5, 10, 17, 20)}
     names |= {name: name for name in ("NRBP", "nNRBP", "MAP-IA")}
     for seed, quality in enumerate((0.0, 0.5, 2.0)):

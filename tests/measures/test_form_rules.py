@@ -37,9 +37,19 @@ BLENDED = {"Blended", "FirstBlended", "Preferred", "RankBiasedBlended"}
 SUMS = {"Cascade", "Linear", "Paired"}
 INFORMATION = {"PairInformation", "WeightedPairInformation"}
 FORMS = {
-    *BLENDED, *SUMS, *INFORMATION, "BinaryPreference", "Browsed", "JudgedPairs", "MeanOverCutoffs",
-    "Mixture", "Peak", "RelevantPrefix", "SelfNormalisedGain", "SelfNormalisedPrecision",
-}  # fmt: skip
+    *BLENDED,
+    *SUMS,
+    *INFORMATION,
+    "BinaryPreference",
+    "Browsed",
+    "JudgedPairs",
+    "MeanOverCutoffs",
+    "Mixture",
+    "Peak",
+    "RelevantPrefix",
+    "SelfNormalisedGain",
+    "SelfNormalisedPrecision",
+}
 WRAPPERS = {"Complement", "JudgedOnly", "Normalised", "Share", "ZeroIfShort"}
 
 WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
@@ -47,15 +57,25 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         OTHER_JUDGMENTS: OTHERS,
         UNKNOWN_FUNCTION: FUNCTIONS,
         "no proof was written; the search decides": {
-            *COUNTS, *INFORMATION, "Blended", "MeanOverCutoffs", "RankBiasedBlended", "RelevantPrefix",
+            *COUNTS,
+            *INFORMATION,
+            "Blended",
+            "MeanOverCutoffs",
+            "RankBiasedBlended",
+            "RelevantPrefix",
         },
         "what rises in a form falls in its complement": {"Complement"},
     },
     proofs_of_division: {
         UNKNOWN_FUNCTION: {"GivenDenominator"},
         "no proof was written; the search decides": {
-            "EstimatedIdeal", "FOUND", "GeometricTotal", "GreedyIdeal", "IdealToTheEnd",
-            "OwnRelevant", "WholeIdeal",
+            "EstimatedIdeal",
+            "FOUND",
+            "GeometricTotal",
+            "GreedyIdeal",
+            "IdealToTheEnd",
+            "OwnRelevant",
+            "WholeIdeal",
         },
     },
     reader: {
@@ -73,8 +93,18 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     best_lists: {
         "its ranks go on below the cutoff, where no row is shown": {"WholeIdeal"},
         "no score of a ranking": {
-            "CUTOFF", "EstimatedIdeal", "FOUND", "GeometricTotal", "GivenDenominator",
-            "OwnRelevant", "PrefixDepth", "RELEVANT", "Smaller", "TotalValue", "TotalWeight", "WeightedDepth",
+            "CUTOFF",
+            "EstimatedIdeal",
+            "FOUND",
+            "GeometricTotal",
+            "GivenDenominator",
+            "OwnRelevant",
+            "PrefixDepth",
+            "RELEVANT",
+            "Smaller",
+            "TotalValue",
+            "TotalWeight",
+            "WeightedDepth",
         },
     },
     gain_alone: {"no measure by intent is made of it": {*FORMS - SUMS, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS}},
@@ -82,7 +112,8 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     browsing_model: {
         OTHER_JUDGMENTS: OTHERS,
         "no reader goes on from each rank with some probability": {
-            *FORMS - SUMS - {"Browsed", "SelfNormalisedPrecision"}, *COUNTS,
+            *FORMS - SUMS - {"Browsed", "SelfNormalisedPrecision"},
+            *COUNTS,
         },
         "its score is not the expected utility of the reader inside": WRAPPERS - {"Share"},
     },
@@ -94,29 +125,45 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         OTHER_JUDGMENTS: OTHERS,
         UNKNOWN_FUNCTION: FUNCTIONS,
         "no closed form is known for sampled items": {
-            *FORMS - SUMS - {"JudgedPairs", "Peak"}, *COUNTS, *WRAPPERS - {"Share"},
+            *FORMS - SUMS - {"JudgedPairs", "Peak"},
+            *COUNTS,
+            *WRAPPERS - {"Share"},
         },
     },
     extreme_grades: {
         OTHER_JUDGMENTS: OTHERS,
         UNKNOWN_FUNCTION: FUNCTIONS,
         "no closed form is known; few gradings are all tried": {
-            *FORMS - SUMS - {"Peak"}, *COUNTS - {"Unjudged"}, "Normalised",
+            *FORMS - SUMS - {"Peak"},
+            *COUNTS - {"Unjudged"},
+            "Normalised",
         },
         "unjudged documents are not read": {"JudgedOnly"},
     },
     growth_of: {
         "no closed form is known; few gradings are all tried": {
-            "EstimatedIdeal", "GeometricTotal", "GivenDenominator", "GreedyIdeal",
-            "IdealToTheEnd", "OwnIdeal", "OwnRelevant", "PrefixDepth", "TotalValue", "WholeIdeal",
+            "EstimatedIdeal",
+            "GeometricTotal",
+            "GivenDenominator",
+            "GreedyIdeal",
+            "IdealToTheEnd",
+            "OwnIdeal",
+            "OwnRelevant",
+            "PrefixDepth",
+            "TotalValue",
+            "WholeIdeal",
         },
     },
     grade_increments: {
         "no closed form is known; few gradings are all tried": {
-            *FORMS - {"Linear", "Paired"}, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS,
+            *FORMS - {"Linear", "Paired"},
+            *COUNTS,
+            *FUNCTIONS,
+            *OTHERS,
+            *WRAPPERS,
         },
     },
-}  # fmt: skip
+}
 
 
 # Functions whose default is right for every form without a rule, not only unknown.
@@ -189,10 +236,24 @@ def test_a_form_has_few_members() -> None:
     """What only one feature asks is a function of that feature."""
     members = {name for name in vars(Form) if not name.startswith("_")}
     assert members == {
-        "grade_affects_score", "error", "exactness", "expected", "extreme_order", "formula", "gain", "ideal",
-        "is_degenerate", "published", "reach", "score", "substitute", "traits", "undefined_for_any_ranking", "variance",
+        "grade_affects_score",
+        "error",
+        "exactness",
+        "expected",
+        "extreme_order",
+        "formula",
+        "gain",
+        "ideal",
+        "is_degenerate",
+        "published",
+        "reach",
+        "score",
+        "substitute",
+        "traits",
+        "undefined_for_any_ranking",
+        "variance",
         "worst",
-    }  # fmt: skip
+    }
 
 
 def test_a_complement_is_best_where_the_form_inside_is_worst() -> None:

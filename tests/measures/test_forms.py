@@ -30,9 +30,19 @@ from calipers.measures.weights import Discount, GivenDiscount
 FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopics"))}
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
 WITHOUT_FORMULA = {
-    "Deterministic", "Free", "WithoutZeroGains", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
-    "IntentAware", "Blend", "Sharp", "Pairwise",
-}  # fmt: skip
+    "Deterministic",
+    "Free",
+    "WithoutZeroGains",
+    "Counted",
+    "OfPool",
+    "Unjudged",
+    "GradesBetween",
+    "PairInformation",
+    "IntentAware",
+    "Blend",
+    "Sharp",
+    "Pairwise",
+}
 
 
 def parts(kind: type) -> list[Any]:

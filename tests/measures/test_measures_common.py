@@ -34,16 +34,39 @@ PLAIN = [name for name in EXAMPLES if not isinstance(cal.parse(name).form, Norma
 # self-normalised scores, which a relevant document far down can lower. RIC rewards the wrong order like the right one.
 # What is spent is no score. A forager whose goal is reached earlier gains less per document at times.
 NOT_INCREASING = (
-    "SN-", "Judged", "unj", "RBP-residual", "Num", "RIC", "EC(", "ETC(", "ED(", "IFT-C1", "P-measure", "P-plus",
-)  # fmt: skip
+    "SN-",
+    "Judged",
+    "unj",
+    "RBP-residual",
+    "Num",
+    "RIC",
+    "EC(",
+    "ETC(",
+    "ED(",
+    "IFT-C1",
+    "P-measure",
+    "P-plus",
+)
 # Not the mean over the orders of a tie: RIC takes each tied pair half each way.
 TIES_BY_HALVES = ("RIC",)
 # The length of the whole list is part of the measure. Compat (the depth of its overlap) and Accuracy (pairs of
 # retrieved documents) are defined so by ir_measures.
 SEES_LENGTH = ("SetP", "SetF", "SetAP", "NumRet", "Judged", "utility", "Compat", "Accuracy")
 # Not 0 for a list without a judged document: costs, logarithms, what is known of the query alone, a tie of all pairs.
-NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap", "ideal_dcg", "AUC",
-            "EC(", "ETC(", "ED(")  # fmt: skip
+NOT_ZERO = (
+    "NumRet",
+    "NumRel",
+    "NumQ",
+    "RBP-residual",
+    "unj",
+    "utility",
+    "yaap",
+    "ideal_dcg",
+    "AUC",
+    "EC(",
+    "ETC(",
+    "ED(",
+)
 
 
 every = pytest.mark.parametrize("name", EXAMPLES)
@@ -167,9 +190,13 @@ def assert_same(got: Mapping[str, float], wanted: Mapping[str, float], message: 
     assert sorted(got) == sorted(wanted)
     keys = list(wanted)
     np.testing.assert_allclose(
-        [got[key] for key in keys], [wanted[key] for key in keys],
-        rtol=1e-12, atol=1e-12, equal_nan=True, err_msg=message,
-    )  # fmt: skip
+        [got[key] for key in keys],
+        [wanted[key] for key in keys],
+        rtol=1e-12,
+        atol=1e-12,
+        equal_nan=True,
+        err_msg=message,
+    )
 
 
 def assert_same_under(rules: Sequence[str], name: str, scenario: str, other: str) -> None:

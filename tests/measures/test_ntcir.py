@@ -170,9 +170,15 @@ def test_forms_by_subtopic(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("Q(beta=-1)", "at least 0"), ("Q(norm=k)@3", "R, min"), ("NCU(stop=never)", "uniform, graded, rank"),
-     ("NCU(stop=rank,gamma=0)", "above 0"), ("D#-Q(gamma=2)", "from 0 to 1"), ("D-Q(rel=0)", "above 0")],
-)  # fmt: skip
+    [
+        ("Q(beta=-1)", "at least 0"),
+        ("Q(norm=k)@3", "R, min"),
+        ("NCU(stop=never)", "uniform, graded, rank"),
+        ("NCU(stop=rank,gamma=0)", "above 0"),
+        ("D#-Q(gamma=2)", "from 0 to 1"),
+        ("D-Q(rel=0)", "above 0"),
+    ],
+)
 def test_bad_parameters(name: str, words: str) -> None:
     with pytest.raises(cal.CalipersError, match=words):
         cal.parse(name)

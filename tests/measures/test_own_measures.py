@@ -58,8 +58,11 @@ def test_a_declaration_is_a_measure_and_takes_a_cutoff_and_parameters() -> None:
     top_sum = declared()
     assert mean([top_sum]) == mean(top_sum) == {"TopSum": 3.0}
     assert mean([top_sum @ 1, top_sum(rel=2), top_sum(rel=2) @ 3, "TopSum@3"]) == {
-        "TopSum@1": 1.0, "TopSum(rel=2)": 2.0, "TopSum(rel=2)@3": 0.0, "TopSum@3": 1.0,
-    }  # fmt: skip
+        "TopSum@1": 1.0,
+        "TopSum(rel=2)": 2.0,
+        "TopSum(rel=2)@3": 0.0,
+        "TopSum@3": 1.0,
+    }
     with pytest.raises(cal.CalipersError, match="cutoff=0 of 'TopSum' is not a whole number from 1 to"):
         top_sum @ 0
 

@@ -175,10 +175,17 @@ def shared(weighed: list[tuple[float, float]]) -> float:
 def test_prels_as_the_script_of_the_track_reads_them(tmp_path: Path) -> None:
     """Each judged document stands for 1 / chance documents, in the list as in the ideal one."""
     lines = [
-        "q a 1 1 0.5", "q b 0 1 0.2", "q c 2 4 0.25", "q d 1 0 0.3", "q e 1 2 0.1",  # chosen: d and e count once
-        "q f 1 1 NA", "q g -999 1 0.5", "q h 1 1 1.5", "q i -2 1 0.5",  # chances that are none; not sampled; worthless
+        "q a 1 1 0.5",
+        "q b 0 1 0.2",
+        "q c 2 4 0.25",
+        "q d 1 0 0.3",
+        "q e 1 2 0.1",  # chosen: d and e count once
+        "q f 1 1 NA",
+        "q g -999 1 0.5",
+        "q h 1 1 1.5",
+        "q i -2 1 0.5",  # chances that are none; not sampled; worthless
         "r a 1 0 1",  # nothing was drawn
-    ]  # fmt: skip
+    ]
     file = tmp_path / "prels"
     file.write_text("\n".join(lines))
     run = {"q": {d: -float(rank) for rank, d in enumerate("gcxaebdfh", start=1)}, "r": {"a": 1.0}}

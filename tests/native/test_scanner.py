@@ -458,11 +458,14 @@ def test_index(scanner: ModuleType) -> None:
             index.find(query, b"a")
 
 
-@pytest.mark.parametrize(("pools", "distinct"), [
-    ({"q1": ["a", "b"], "q2": ["a"]}, True),
-    ({"q1": ["a", "b"], "q2": ["c", "a", "c"]}, False),
-    ({"q1": [], "q2": []}, True),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pools", "distinct"),
+    [
+        ({"q1": ["a", "b"], "q2": ["a"]}, True),
+        ({"q1": ["a", "b"], "q2": ["c", "a", "c"]}, False),
+        ({"q1": [], "q2": []}, True),
+    ],
+)
 def test_index_knows_whether_a_document_is_judged_twice(
     scanner: ModuleType, pools: dict[str, list[str]], distinct: bool
 ) -> None:

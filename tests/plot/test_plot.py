@@ -54,10 +54,21 @@ def charts() -> dict[str, Any]:
 
 
 NAMES = [
-    "means", "between_bounds", "differences", "unjudged", "query_map", "expected_histogram", "significance_curves",
-    "tool_causes", "tool_scores", "dendrogram", "heat_map", "power_curves", "difference_scatter",
+    "means",
+    "between_bounds",
+    "differences",
+    "unjudged",
+    "query_map",
+    "expected_histogram",
+    "significance_curves",
+    "tool_causes",
+    "tool_scores",
+    "dendrogram",
+    "heat_map",
+    "power_curves",
+    "difference_scatter",
     "user_models",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("systems", [3, 14])
@@ -82,28 +93,46 @@ def test_the_charts_of_a_report_are_valid(systems: int) -> None:
     )
     ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()
     for chart in (
-        plot.means(scores), plot.between_bounds(scores, bounds, "nDCG@10"), plot.differences(compared),
-        plot.against_baseline(to_baseline), plot.unjudged(scores), plot.query_map(types), plot.tool_causes(audit),
-        plot.significance_curves(power), plot.dendrogram(difference), plot.heat_map(difference),
-        plot.power_curves(plan), plot.gains_and_losses(change), plot.score_ranges(ranges), plot.slopes(study.effect),
-        plot.stacked(*map(plot.confusion, confusions)), plot.stacked(plot.confusion(confusions[0])),
+        plot.means(scores),
+        plot.between_bounds(scores, bounds, "nDCG@10"),
+        plot.differences(compared),
+        plot.against_baseline(to_baseline),
+        plot.unjudged(scores),
+        plot.query_map(types),
+        plot.tool_causes(audit),
+        plot.significance_curves(power),
+        plot.dendrogram(difference),
+        plot.heat_map(difference),
+        plot.power_curves(plan),
+        plot.gains_and_losses(change),
+        plot.score_ranges(ranges),
+        plot.slopes(study.effect),
+        plot.stacked(*map(plot.confusion, confusions)),
+        plot.stacked(plot.confusion(confusions[0])),
         agreement_chart(people),
-    ):  # fmt: skip
+    ):
         assert valid_spec(chart)["$schema"]
 
 
 def test_a_page_has_the_rows_of_charts_by_column() -> None:
     chart = plot.Chart.of(
         [{"system": "a", "score": 1 / 3}, {"system": "b", "score": 0.5}],
-        {"mark": "bar"}, {"mark": "rule", "data": {"values": [{"at": 0}]}}, {"mark": "text", "data": {"values": []}},
-        title="Scores", width=480,
-    )  # fmt: skip
+        {"mark": "bar"},
+        {"mark": "rule", "data": {"values": [{"at": 0}]}},
+        {"mark": "text", "data": {"values": []}},
+        title="Scores",
+        width=480,
+    )
     assert chart_spec(chart) == {
         "data": {"columns": {"system": ["a", "b"], "score": [0.333333, 0.5]}},
-        "layer": [{"mark": "bar"}, {"mark": "rule", "data": {"columns": {"at": [0]}}},
-                  {"mark": "text", "data": {"values": []}}],
-        "width": "container", "autosize": {"type": "fit-x", "contains": "padding"},
-    }  # fmt: skip
+        "layer": [
+            {"mark": "bar"},
+            {"mark": "rule", "data": {"columns": {"at": [0]}}},
+            {"mark": "text", "data": {"values": []}},
+        ],
+        "width": "container",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+    }
     (inner,) = chart_spec(plot.stacked(chart))["vconcat"]
     assert inner["data"] == {"columns": {"system": ["a", "b"], "score": [0.333333, 0.5]}}
     assert chart.spec["title"] == "Scores"

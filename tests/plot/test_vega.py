@@ -84,9 +84,13 @@ def test_where_v8_cannot_start_the_error_is_one_line(tmp_path: Path) -> None:
 
     for call in (f"svg({SPEC})", f"png({SPEC}, 1)", "bundle()"):
         done = subprocess.run(
-            [sys.executable, "-c", code.format(call)], capture_output=True, text=True, preexec_fn=limited, check=False,
+            [sys.executable, "-c", code.format(call)],
+            capture_output=True,
+            text=True,
+            preexec_fn=limited,
+            check=False,
             env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
-        )  # fmt: skip
+        )
         assert (done.returncode, done.stderr) == (0, ""), call
         assert "CalipersError" in done.stdout
         assert "vl-convert was ended by SIGTRAP" in done.stdout

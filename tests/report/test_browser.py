@@ -241,8 +241,9 @@ def test_nothing_is_cut_off_collides_or_keeps_anybody_out(
     browser: Any, by_systems: dict[int, Path], axe: str, systems: int, width: int
 ) -> None:
     scheme = "dark" if width == 1600 else "light"
-    found = Opened(browser, by_systems[systems], viewport={"width": width, "height": 844}, color_scheme=scheme,
-                   bypass_csp=True)  # fmt: skip
+    found = Opened(
+        browser, by_systems[systems], viewport={"width": width, "height": 844}, color_scheme=scheme, bypass_csp=True
+    )
     page = found.page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.querySelector('.masthead').getBoundingClientRect().right") <= width

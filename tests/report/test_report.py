@@ -246,8 +246,15 @@ def test_a_worse_system(tmp_path: Path) -> None:
 def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
     runs = {"new": ranked(0.9), "old": ranked(0.5)}
     texts = {"q1": "a <b>question</b>"}
-    write_report(FORTY, runs, tmp_path / "r.html", "RR AP", baseline="old", query_texts=texts,
-                 document_texts={"a": "The document " + "x" * 400})  # fmt: skip
+    write_report(
+        FORTY,
+        runs,
+        tmp_path / "r.html",
+        "RR AP",
+        baseline="old",
+        query_texts=texts,
+        document_texts={"a": "The document " + "x" * 400},
+    )
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     keys = re.findall(r'<section id="(\w+)">', text)
     assert "changes" in keys

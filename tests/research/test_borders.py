@@ -137,8 +137,10 @@ def test_scripts_of_figures_find_their_places() -> None:
     count = 0
     for path in sorted((ROOT / "research/figures").glob("*.py")):
         code = path.read_text(encoding="utf-8")
-        pages = {name: ROOT / base.lower() / page for name, base, page in re.findall(
-            r'(\w+) = (DOCS|RESEARCH) / "(\w+\.md)"', code)}  # fmt: skip
+        pages = {
+            name: ROOT / base.lower() / page
+            for name, base, page in re.findall(r'(\w+) = (DOCS|RESEARCH) / "(\w+\.md)"', code)
+        }
         for target, base, page, mark in re.findall(
             r'\breplace\(\s*(?:(PAGE|page)|(DOCS|RESEARCH) / "(\w+\.md)"),\s*"([\w-]+)"', code
         ):

@@ -99,8 +99,13 @@ def test_trees_that_go_in_circles(model: Path, tmp_path: Path) -> None:
     assert checked(text.format("1 2 -1", "-2 -3 -4"))[1] == 1
     with pytest.raises(ValueError, match="below itself"):
         checked(text.format("-1 2 1", "-2 -3 -4"))
-    for damaged in (text.replace("Tree=0", "Tree=1"), text.replace("end of trees", ""), text.replace("v4", "v9"),
-                    text.replace("num_class=1", "num_class=2"), text.replace("lambdarank", "binary")):  # fmt: skip
+    for damaged in (
+        text.replace("Tree=0", "Tree=1"),
+        text.replace("end of trees", ""),
+        text.replace("v4", "v9"),
+        text.replace("num_class=1", "num_class=2"),
+        text.replace("lambdarank", "binary"),
+    ):
         with pytest.raises(ValueError, match=r"tree|LightGBM|class|objective"):
             checked(damaged.format("1 2 -1", "-2 -3 -4"))
 
@@ -108,11 +113,19 @@ def test_trees_that_go_in_circles(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("features", 10**12), ("features", -1), ("features", [[]]), ("features", 1e308), ("parameters", []),
-        ("parameters", {"jobs": 10**9}), ("validation", "x"), ("arrays", [["text", "<f8", [10**30, 0]]]),
-        ("arrays", 3), ("ranker", "x" * 5000), ("chosen", [1]),
+        ("features", 10**12),
+        ("features", -1),
+        ("features", [[]]),
+        ("features", 1e308),
+        ("parameters", []),
+        ("parameters", {"jobs": 10**9}),
+        ("validation", "x"),
+        ("arrays", [["text", "<f8", [10**30, 0]]]),
+        ("arrays", 3),
+        ("ranker", "x" * 5000),
+        ("chosen", [1]),
     ],
-)  # fmt: skip
+)
 def test_headers_of_models_that_are_none(key: str, value: Any, model: Path, tmp_path: Path) -> None:
     def change(header: dict[str, Any], text: bytes) -> tuple[dict[str, Any], bytes]:
         return {**header, key: {**header[key], **value} if key == "parameters" and value else value}, text

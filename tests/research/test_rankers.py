@@ -99,9 +99,16 @@ def mean(data: LetorData, scores: Any, measure: str = "nDCG(gain=exp)@10", like:
 
 def test_names_are_fixed() -> None:
     assert NAMES == (
-        "lambdamart", "randomforest", "logistic", "ranksvm", "ranknet", "listnet", "adarank", "rankboost",
+        "lambdamart",
+        "randomforest",
+        "logistic",
+        "ranksvm",
+        "ranknet",
+        "listnet",
+        "adarank",
+        "rankboost",
         "coordinateascent",
-    )  # fmt: skip
+    )
     assert all(set(preset) == set(NAMES) for preset in PRESETS.values())
 
 
@@ -234,8 +241,10 @@ def test_progress_adds_up(name: str, train: LetorData) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: (np.where(np.arange(d.X.size).reshape(d.X.shape) == 40, np.nan, d.X), d.y, d.qid),
-         r"training data: feature 5 of document 4 is not a finite number"),
+        (
+            lambda d: (np.where(np.arange(d.X.size).reshape(d.X.shape) == 40, np.nan, d.X), d.y, d.qid),
+            r"training data: feature 5 of document 4 is not a finite number",
+        ),
         (lambda d: (np.ones_like(d.X), d.y, d.qid), "all 12 features are constant"),
         (lambda d: (d.X, np.zeros_like(d.y), d.qid), r"no document is relevant \(has a label above 0\)"),
         (lambda d: (d.X, d.y[:-1], d.qid), "documents with features, but .* labels"),
@@ -245,7 +254,7 @@ def test_progress_adds_up(name: str, train: LetorData) -> None:
         (lambda d: (d.X[0], d.y, d.qid), r"features must be \[document, feature\], not an array of shape \(12,\)"),
         (lambda d: (d.X[:0], d.y[:0], d.qid[:0]), "0 documents with 12 features: nothing to rank"),
     ],
-)  # fmt: skip
+)
 def test_bad_training_data(
     name: str, change: Callable[[LetorData], tuple[Any, Any, Any]], message: str, train: LetorData
 ) -> None:
@@ -632,11 +641,15 @@ def test_coordinate_ascent_climbs_and_finds_the_weights(train: LetorData) -> Non
     y = np.digitize(X[:, 0] - X[:, 2], (0.0, 0.4)).astype(float)
     qid = np.repeat(np.arange(20), 20)
     scores = [
-        float(Goal("nDCG@10").on(y, np.full(20, 20)).mean(
-            CoordinateAscent(metric="nDCG@10", restarts=1, iterations=n, tolerance=0).fit(X, y, qid=qid).predict(X)
-        )[0])
+        float(
+            Goal("nDCG@10")
+            .on(y, np.full(20, 20))
+            .mean(
+                CoordinateAscent(metric="nDCG@10", restarts=1, iterations=n, tolerance=0).fit(X, y, qid=qid).predict(X)
+            )[0]
+        )
         for n in (1, 2, 4, 8)
-    ]  # fmt: skip
+    ]
     assert scores == sorted(scores)
     assert scores[-1] > 0.995
 

@@ -96,11 +96,15 @@ def test_intervals_of_pad(measure: str, collection: str, low: float, high: float
 def test_tau(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     expected = {
-        "MSLR-WEB30K, nDCG vs DCG-V1, all": 1, "MSLR-WEB30K, nDCG vs DCG-V2, all": 1,
-        "MQ2007, nDCG vs DCG-V1, all": 1, "MQ2007, nDCG vs DCG-V2, all": 22 / 28,
-        "MSLR-WEB30K, MAP vs MSP-V1, all": 1, "MSLR-WEB30K, MAP vs MSP-V2, all": 26 / 28,
-        "MQ2007, MAP vs MSP-V1, all": 1, "MQ2007, MAP vs MSP-V2, all": 22 / 28,
-    }  # fmt: skip
+        "MSLR-WEB30K, nDCG vs DCG-V1, all": 1,
+        "MSLR-WEB30K, nDCG vs DCG-V2, all": 1,
+        "MQ2007, nDCG vs DCG-V1, all": 1,
+        "MQ2007, nDCG vs DCG-V2, all": 22 / 28,
+        "MSLR-WEB30K, MAP vs MSP-V1, all": 1,
+        "MSLR-WEB30K, MAP vs MSP-V2, all": 26 / 28,
+        "MQ2007, MAP vs MSP-V1, all": 1,
+        "MQ2007, MAP vs MSP-V2, all": 22 / 28,
+    }
     for cell, value in expected.items():
         assert cells[cell][1] == pytest.approx(value)
         assert cells[cell][2] == "exact"
@@ -116,8 +120,14 @@ def test_tau(names: tuple[str, str]) -> None:
 )
 def test_swaps_across_collections(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
-    expected = {"nDCG": (2, "differs"), "DCG-V1": (2, "differs"), "DCG-V2": (3, "exact"),
-                "MAP": (7, "exact"), "MSP-V1": (7, "exact"), "MSP-V2": (5, "exact")}  # fmt: skip
+    expected = {
+        "nDCG": (2, "differs"),
+        "DCG-V1": (2, "differs"),
+        "DCG-V2": (3, "exact"),
+        "MAP": (7, "exact"),
+        "MSP-V1": (7, "exact"),
+        "MSP-V2": (5, "exact"),
+    }
     for measure, (swaps, verdict) in expected.items():
         _, computed, said, reason, _ = cells[f"{measure}, all"]
         assert (round(computed * 28, 9), said) == (swaps, verdict)
@@ -183,8 +193,11 @@ def test_increases() -> None:
 def test_claims() -> None:
     abstract = found("feng2023/abstract")
     assert [(row[0], row[2]) for row in abstract.values()] == [
-        ("23", "exact"), ("19", "differs"), ("28", "exact"), ("26", "exact")
-    ]  # fmt: skip
+        ("23", "exact"),
+        ("19", "differs"),
+        ("28", "exact"),
+        ("26", "exact"),
+    ]
     assert [round(row[1], 1) for row in abstract.values()] == [23.2, 16.1, 28.8, 26.1]
     text = found("karmaker2022/text")
     rounded = [row[0] for row in text.values() if row[2] == "within rounding"]
@@ -221,13 +234,25 @@ def test_every_table_gives_verdicts() -> None:
 
 COUNTS = {  # without data: figures, then the verdicts in their order
     "busafekete2012": (34, {"exact": 15, "consistent": 3, "differs": 1, "needs data": 15}),
-    "feng2023": (743, {"exact": 50, "within rounding": 10, "consistent": 92, "repeated": 480, "differs": 10,
-                       "impossible": 3, "needs data": 98}),
+    "feng2023": (
+        743,
+        {
+            "exact": 50,
+            "within rounding": 10,
+            "consistent": 92,
+            "repeated": 480,
+            "differs": 10,
+            "impossible": 3,
+            "needs data": 98,
+        },
+    ),
     "golbus2013": (71, {"needs data": 71}),
-    "karmaker2022": (638, {"exact": 26, "within rounding": 3, "consistent": 83, "differs": 5, "impossible": 3,
-                           "needs data": 518}),
+    "karmaker2022": (
+        638,
+        {"exact": 26, "within rounding": 3, "consistent": 83, "differs": 5, "impossible": 3, "needs data": 518},
+    ),
     "moffat2013": (108, {"exact": 107, "within rounding": 1}),
-}  # fmt: skip
+}
 
 
 def test_numbers_of_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,13 +283,16 @@ def test_a_reading_that_was_searched_says_so() -> None:
 
 def test_figures_are_cut_not_rounded() -> None:
     assert [judged("", *pair).verdict for pair in (("0.785", 0.78571), ("0.786", 0.78571), ("0.79", 0.78))] == [
-        "exact", "within rounding", "differs"
-    ]  # fmt: skip
+        "exact",
+        "within rounding",
+        "differs",
+    ]
     assert (decimals("31.000"), decimals("7"), cut(-0.0389, 3)) == (0, 0, -0.038)
     assert judged("", "-16", -16.67).verdict == "exact"
     assert [judged("", *pair, rounds=True).verdict for pair in (("0.785", 0.78571), ("0.786", 0.78571))] == [
-        "within rounding", "exact"
-    ]  # fmt: skip
+        "within rounding",
+        "exact",
+    ]
     assert judged("", "0.71", 0.75, (0.69, 0.76), drawn=True).verdict == "within chance"
 
 

@@ -44,9 +44,12 @@ def test_gains_are_those_of_correlations(given: TextCollection) -> None:
         found = Evaluation(given, "ROUGE-2 ROUGE-L V1(ROUGE-2) V2(ROUGE-2) V2(ROUGE-L)", texts=3, chance=chance)
         given_scores = found.scores
         rounded = Scores(
-            given_scores.measures, given_scores.systems, given_scores.queries, np.round(given_scores.values, 12),
+            given_scores.measures,
+            given_scores.systems,
+            given_scores.queries,
+            np.round(given_scores.values, 12),
             given_scores.reasons,
-        )  # fmt: skip
+        )
         taus = human_correlation(rounded, given.human, coefficients=["tau-b"], samples=0)
         for m, n, name in ((0, 0, "V1(ROUGE-2)"), (0, 1, "V2(ROUGE-2)"), (1, 1, "V2(ROUGE-L)")):
             for a, aspect in enumerate(study.aspects):
@@ -64,9 +67,11 @@ def test_halves_and_looks(given: TextCollection) -> None:
     rng.multinomial(8, np.full(8, 1 / 8), size=60)
     half = np.sort(rng.permutation(8)[:4])
     some = TextCollection(
-        tuple(given.documents[d] for d in half), given.systems, tuple(tuple(r[d] for d in half) for r in given.texts),
+        tuple(given.documents[d] for d in half),
+        given.systems,
+        tuple(tuple(r[d] for d in half) for r in given.texts),
         {a: v[:, half] for a, v in given.human.items()},
-    )  # fmt: skip
+    )
     taus = human_correlation(Evaluation(some, "ROUGE-1").scores, some.human, coefficients=["tau-b"], samples=0)
     for lv, level in enumerate(study.levels):
         assert study.plain[0, 0, lv, 61] == pytest.approx(taus.value("ROUGE-1", "good", level), abs=1e-12)
@@ -88,10 +93,17 @@ def test_halves_and_looks(given: TextCollection) -> None:
 def test_the_command(given: TextCollection, tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     lines = [
-        {"id": d.id, "system": system, "summary": given.texts[s][i], "references": d.references, "source": d.source,
-         "human": {a: v[s, i] for a, v in given.human.items()}}
-        for i, d in enumerate(given.documents) for s, system in enumerate(given.systems)
-    ]  # fmt: skip
+        {
+            "id": d.id,
+            "system": system,
+            "summary": given.texts[s][i],
+            "references": d.references,
+            "source": d.source,
+            "human": {a: v[s, i] for a, v in given.human.items()},
+        }
+        for i, d in enumerate(given.documents)
+        for s, system in enumerate(given.systems)
+    ]
     path.write_text("\n".join(map(json.dumps, lines)))
     out = tmp_path / "study"
     call = ["study", "text", str(path), "-m", "ROUGE-1", "--samples", "20", "--no-charts", "-o", str(out)]

@@ -30,9 +30,21 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_train_rank_evaluate(inside: Inside, collection: Path, tmp_path: Path) -> None:
     model, scores = tmp_path / "model.cal", tmp_path / "scores.txt"
     done = inside(
-        "train", "adarank", "--train", collection / "S1.txt", "--train", collection / "S2.txt",
-        "--valid", collection / "S3.txt", "--metric", "V2(nDCG@10)", "--set", "rounds=10", "-o", model,
-    )  # fmt: skip
+        "train",
+        "adarank",
+        "--train",
+        collection / "S1.txt",
+        "--train",
+        collection / "S2.txt",
+        "--valid",
+        collection / "S3.txt",
+        "--metric",
+        "V2(nDCG@10)",
+        "--set",
+        "rounds=10",
+        "-o",
+        model,
+    )
     assert (done.returncode, done.stdout) == (0, "")
     assert "24 queries, 12 features, labels up to 2" in done.stderr
     assert "1 of 12 features are constant over the training data" in done.stderr

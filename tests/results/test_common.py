@@ -27,13 +27,16 @@ def scores() -> cal.Scores:
 
 ANSWERS = [
     {
-        "id": f"q{query}", "system": system, "answer": answer, "references": ["in Ulm"],
+        "id": f"q{query}",
+        "system": system,
+        "answer": answer,
+        "references": ["in Ulm"],
         "human": {"use": use + query % 2},
         "nuggets": [{"text": "Ulm", "importance": "vital", "assignment": ("support", "not_support")[query % 2]}],
     }
     for query in range(3)
     for system, answer, use in (("a", "in Ulm", 4), ("b", "Ulm", 2), ("c", "Bern", 1))
-]  # fmt: skip
+]
 
 
 def texts() -> cal.text.Evaluation:

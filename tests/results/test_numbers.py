@@ -134,9 +134,20 @@ def test_names_are_refused_in_the_same_words(names: str, tmp_path: Path, said: S
 
 @pytest.mark.parametrize("grade", ["1100", "1e300"])
 @pytest.mark.parametrize(
-    "measure", ["nDCG(gain=exp)@10", "DCG(gain=exp)", "ERR@10", "RBP(gain=exp)", "INSQ(gain=exp)", "HIT(gain=exp)@3",
-                "V2(nDCG(gain=exp)@10)", "SN-DCG(gain=exp)@5", "Rndcg(gain=exp)", "GAP"],
-)  # fmt: skip
+    "measure",
+    [
+        "nDCG(gain=exp)@10",
+        "DCG(gain=exp)",
+        "ERR@10",
+        "RBP(gain=exp)",
+        "INSQ(gain=exp)",
+        "HIT(gain=exp)@3",
+        "V2(nDCG(gain=exp)@10)",
+        "SN-DCG(gain=exp)@5",
+        "Rndcg(gain=exp)",
+        "GAP",
+    ],
+)
 def test_a_gain_that_is_not_finite_is_refused(measure: str, grade: str, tmp_path: Path, said: Said) -> None:
     known, run = write(
         tmp_path, qrels=f"first 0 a 1\nhuge 0 a {grade}\nhuge 0 b 0\n", run="first Q0 a 1 1 t\nhuge Q0 a 1 1 t\n"

@@ -91,8 +91,11 @@ def test_best_figures_are_those_that_are_printed_alike() -> None:
 def test_a_table_with_caption_or_label_floats() -> None:
     text = TABLE.to_latex(caption="Means of 50_000 queries", label="tab:means")
     assert text.splitlines()[1:5] == [
-        r"\begin{table}", r"\centering", r"\caption{Means of 50\_000 queries}", r"\label{tab:means}",
-    ]  # fmt: skip
+        r"\begin{table}",
+        r"\centering",
+        r"\caption{Means of 50\_000 queries}",
+        r"\label{tab:means}",
+    ]
     assert text.endswith("\\end{tabular}\n\\end{table}\n")
     assert TABLE.to_markdown(caption="Means").startswith("Means\n\n| system |")
 
@@ -125,15 +128,18 @@ def test_json_of_a_result() -> None:
     result = Example(2, notes=("a note",))
     found = json.loads(result.to_json())
     assert found == {
-        "title": "2 systems", "summary": "The last one is best.", "notes": ["a note"],
+        "title": "2 systems",
+        "summary": "The last one is best.",
+        "notes": ["a note"],
         "tables": {
             "means": [{"system": "s0", "AP": 0.0}, {"system": "s1", "AP": 0.01}],
             "other": [
-                {"system": "bm25", "AP": 0.25, "n": 3}, {"system": "dense", "AP": 0.5, "n": 4},
+                {"system": "bm25", "AP": 0.25, "n": 3},
+                {"system": "dense", "AP": 0.5, "n": 4},
                 {"system": "random", "AP": None, "n": 0},
             ],
         },
-    }  # fmt: skip
+    }
     assert json.loads(result.to_json("means")) == found["tables"]["means"]
 
 

@@ -50,8 +50,14 @@ def test_unknown_names_are_refused() -> None:
 
 def test_the_summary_names_the_best_system_of_each_measure() -> None:
     assert SCORES.summary == "nDCG@10: new is best (0.6000). RR: old is best (0.7500)."
-    errors = cal.Scores(("TER",), ("a", "b"), ("q",), np.array([[[0.4], [0.2]]]), np.zeros((1, 2, 1), np.uint8),
-                        metadata={"lower": ["TER"]})  # fmt: skip
+    errors = cal.Scores(
+        ("TER",),
+        ("a", "b"),
+        ("q",),
+        np.array([[[0.4], [0.2]]]),
+        np.zeros((1, 2, 1), np.uint8),
+        metadata={"lower": ["TER"]},
+    )
     assert errors.summary == "TER: b is best (0.2000)."
     alike = cal.as_scores([[0.5], [0.5 + 1e-9], [0.1]], ["a", "b", "c"], measure="AP")
     assert alike.summary == "AP: a and b are best (0.5000)."
@@ -86,8 +92,9 @@ def test_scores_are_joined_along_each_axis() -> None:
     by_query = cal.concat([SCORES, later], along="queries")
     assert by_query.queries == ("q1", "q2", "q3")
     assert by_query["RR"].tolist() == [[1.0, 0.5, 0.2], [0.25, 0.125, 0.7]]
-    measures = cal.concat([SCORES, cal.as_scores([[1, 2], [3, 4]], ["old", "new"], ["q1", "q2"], "clicks")],
-                          along="measures", strict=True)  # fmt: skip
+    measures = cal.concat(
+        [SCORES, cal.as_scores([[1, 2], [3, 4]], ["old", "new"], ["q1", "q2"], "clicks")], along="measures", strict=True
+    )
     assert measures.measures == ("nDCG@10", "RR", "clicks")
 
 

@@ -57,9 +57,15 @@ def session(require):
 
 
 SIMULATED = {
-    "topics": 24, "pool": 14, "systems": 4, "retrieved": 25, "ties": 0.5, "missing": 0.15, "empty": 0.1,
+    "topics": 24,
+    "pool": 14,
+    "systems": 4,
+    "retrieved": 25,
+    "ties": 0.5,
+    "missing": 0.15,
+    "empty": 0.1,
     "unjudged": 0.4,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -67,10 +67,7 @@ def batches_of(rows, size):
 
 
 def scores_by(batches):
-    return {
-        (row["system"], row["query"]): row
-        for row in pa.Table.from_batches(list(batches)).to_pylist()
-    }  # fmt: skip
+    return {(row["system"], row["query"]): row for row in pa.Table.from_batches(list(batches)).to_pylist()}
 
 
 def check_equal(found, expected):
@@ -117,9 +114,13 @@ def test_a_system_without_rows_and_queries_without_judgments():
     runs = {"one": {"q1": {"a": 2.0}, "q9": {"a": 1.0}}, "two": {}, "three": {"q2": {"c": 1.0}}}
     found = scores_by(task_for(judgments, runs, ["RR"])(batches_of(rows_of(judgments, runs), 2)))
     assert {key: row["RR"] for key, row in found.items()} == {
-        ("one", "q1"): 1.0, ("one", "q2"): 0.0, ("two", "q1"): 0.0,
-        ("two", "q2"): 0.0, ("three", "q1"): 0.0, ("three", "q2"): 0.0,
-    }  # fmt: skip
+        ("one", "q1"): 1.0,
+        ("one", "q2"): 0.0,
+        ("two", "q1"): 0.0,
+        ("two", "q2"): 0.0,
+        ("three", "q1"): 0.0,
+        ("three", "q2"): 0.0,
+    }
     assert found["two", "q1"]["about"]["read"] == 0
 
 
@@ -176,11 +177,27 @@ def cut(ranked, k):
 
 
 CUTTABLE = [
-    "nDCG@3", "nDCG(short=n)@3", "nDCG(short=zero)@3", "DCG(gain=exp)@3", "SDCG@3", "SN-DCG@3", "HIT@3", "P@3",
-    "Recall@3", "Success@3", "SP@3", "AP@3", "AP(norm=k)@3", "AP(norm=min)@3", "SN-AP@3", "GAP@3", "RR@3", "ERR@3",
+    "nDCG@3",
+    "nDCG(short=n)@3",
+    "nDCG(short=zero)@3",
+    "DCG(gain=exp)@3",
+    "SDCG@3",
+    "SN-DCG@3",
+    "HIT@3",
+    "P@3",
+    "Recall@3",
+    "Success@3",
+    "SP@3",
+    "AP@3",
+    "AP(norm=k)@3",
+    "AP(norm=min)@3",
+    "SN-AP@3",
+    "GAP@3",
+    "RR@3",
+    "ERR@3",
     "RBP(p=0.5)@3",
     *(f"{measure}, population=pool)" for measure in ("V2(nDCG@3", "U(AP@3", "Z(P@3", "W(RR@3")),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("name", CUTTABLE)
@@ -232,10 +249,21 @@ def test_arrays_of_which_only_the_top_is_sorted(ties, depth):
 
 
 @pytest.mark.parametrize(
-    "name", ["AP", "nDCG", "RPrec", "Judged@5", "P(short=n)@5", "V2(nDCG@5, population=retrieved)",
-             "nDCG(ideal=list)@5", "V2(nDCG@5, population=collection(100))", "bpref",
-             "nDCG(judged_only=True)@5", "NumRet"],
-)  # fmt: skip
+    "name",
+    [
+        "AP",
+        "nDCG",
+        "RPrec",
+        "Judged@5",
+        "P(short=n)@5",
+        "V2(nDCG@5, population=retrieved)",
+        "nDCG(ideal=list)@5",
+        "V2(nDCG@5, population=collection(100))",
+        "bpref",
+        "nDCG(judged_only=True)@5",
+        "NumRet",
+    ],
+)
 def test_measures_that_read_all_have_no_reach(name):
     assert parse(name).form.reach is None
 
@@ -260,17 +288,23 @@ PythonError.__module__ = "pyspark.errors"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("An exception was thrown\nTraceback ...\ncalipers.errors.CalipersError: runs: document 'a' appears twice\n",
-         "runs: document 'a' appears twice"),
-        ("[USER_RAISED_EXCEPTION] CalipersError: runs: column 'qid': a row has no value SQLSTATE: P0001",
-         "runs: column 'qid': a row has no value"),
+        (
+            "An exception was thrown\nTraceback ...\ncalipers.errors.CalipersError: runs: document 'a' appears twice\n",
+            "runs: document 'a' appears twice",
+        ),
+        (
+            "[USER_RAISED_EXCEPTION] CalipersError: runs: column 'qid': a row has no value SQLSTATE: P0001",
+            "runs: column 'qid': a row has no value",
+        ),
         ("Traceback\nModuleNotFoundError: No module named 'calipers'", "no module 'calipers': install"),
         ("Job aborted: ExecutorLostFailure (executor 1 exited)", "an executor of Spark died"),
-        ("Traceback (most recent call last):\n  File x\nKeyError: 'z'\n SQLSTATE: 38000",
-         "Spark failed: KeyError: 'z'"),
+        (
+            "Traceback (most recent call last):\n  File x\nKeyError: 'z'\n SQLSTATE: 38000",
+            "Spark failed: KeyError: 'z'",
+        ),
         ("[TABLE_OR_VIEW_NOT_FOUND] no such table\nmore", "Spark failed: [TABLE_OR_VIEW_NOT_FOUND] no such table"),
     ],
-)  # fmt: skip
+)
 def test_failures_are_one_line(text, expected):
     with pytest.raises(CalipersError) as caught, translated():
         raise PythonError(text)

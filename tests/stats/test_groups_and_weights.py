@@ -202,8 +202,9 @@ def test_false_alarms_over_all_groups_stay_below_alpha() -> None:
 def test_queries_without_a_group_are_counted() -> None:
     scores = cal.as_scores([[0.1, 0.2, 0.3]])
     assert scores.by({"1": "x", "9": "y"}).notes == (
-        "2 queries of 3 in no group", "no query of the scores in 1 group: y",
-    )  # fmt: skip
+        "2 queries of 3 in no group",
+        "no query of the scores in 1 group: y",
+    )
     with pytest.raises(CalipersError, match="no query of the scores belongs to a group"):
         scores.by({"9": "y"})
 

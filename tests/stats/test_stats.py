@@ -119,9 +119,13 @@ def test_randomization_over_all_flips_is_scipys_permutation_test() -> None:
     outcome = randomization(scores, *all_pairs(5), Settings(samples="all"))
     for k, x, y in each_pair(scores, outcome):
         expected = stats.permutation_test(
-            (x - y,), lambda d, axis: np.abs(d.mean(axis=axis)), permutation_type="samples", alternative="greater",
-            n_resamples=np.inf, vectorized=True,
-        )  # fmt: skip
+            (x - y,),
+            lambda d, axis: np.abs(d.mean(axis=axis)),
+            permutation_type="samples",
+            alternative="greater",
+            n_resamples=np.inf,
+            vectorized=True,
+        )
         assert outcome.p[k] == pytest.approx(expected.pvalue, abs=1e-12)
 
 

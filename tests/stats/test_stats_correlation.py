@@ -106,9 +106,7 @@ def test_bad_correlations() -> None:
 
 def plain_rbo(a: list[str], b: list[str], p: float, depth: int) -> float:
     """The definition on lists that are long enough for the rest to be nothing."""
-    return sum(
-        (1 - p) * p ** (d - 1) * len(set(a[:d]) & set(b[:d])) / d for d in range(1, depth + 1)
-    )  # fmt: skip
+    return sum((1 - p) * p ** (d - 1) * len(set(a[:d]) & set(b[:d])) / d for d in range(1, depth + 1))
 
 
 lists = st.permutations("abcdef").flatmap(lambda order: st.integers(1, 6).map(lambda n: list(order[:n])))
@@ -128,11 +126,15 @@ def test_the_bounds_hold_every_continuation(a: list[str], b: list[str], p: float
     rest_b = [thing for thing in a if thing not in b]
     fresh = [f"z{i}" for i in range(depth)]
     # The shorter list has to catch up first: it takes what the longer one has shown and it has not.
-    best = max(
-        plain_rbo(a + list(first) + fresh, b + list(second) + fresh, p, depth)
-        for first in itertools.permutations(rest_a)
-        for second in itertools.permutations(rest_b)
-    ) if len(rest_a) <= 3 and len(rest_b) <= 3 else None  # fmt: skip
+    best = (
+        max(
+            plain_rbo(a + list(first) + fresh, b + list(second) + fresh, p, depth)
+            for first in itertools.permutations(rest_a)
+            for second in itertools.permutations(rest_b)
+        )
+        if len(rest_a) <= 3 and len(rest_b) <= 3
+        else None
+    )
     if best is not None:
         assert best <= overlap.high + 1e-9
         if len(a) == len(b):
@@ -158,8 +160,11 @@ def test_extrapolation_of_even_lists_is_webbers() -> None:
 def test_ties_of_overlap_are_averaged(x: list[int], y: list[int]) -> None:
     def orders(scores: list[int]) -> list[list[str]]:
         things = dict(zip("abcd", scores, strict=True))
-        return [list(o) for o in itertools.permutations("abcd") if all(
-            things[s] >= things[t] for s, t in itertools.pairwise(o))]  # fmt: skip
+        return [
+            list(o)
+            for o in itertools.permutations("abcd")
+            if all(things[s] >= things[t] for s, t in itertools.pairwise(o))
+        ]
 
     scored = [dict(zip("abcd", map(float, scores), strict=True)) for scores in (x, y)]
     values = [rbo(s, t, 0.7).value for s in orders(x) for t in orders(y)]

@@ -18,7 +18,10 @@ from calipers.errors import CalipersError
 SUPPORT = ("not_support", "partial_support", "support")
 ROWS: list[dict[str, Any]] = [
     {
-        "id": f"q{query}", "system": system, "answer": "In Ulm.", "references": ["Ulm"],
+        "id": f"q{query}",
+        "system": system,
+        "answer": "In Ulm.",
+        "references": ["Ulm"],
         "nuggets": [
             {"text": f"nugget {n}", "importance": ("vital", "okay")[n % 2], "assignment": SUPPORT[(n + query) % 3]}
             for n in range(4)
@@ -27,7 +30,7 @@ ROWS: list[dict[str, Any]] = [
     }
     for query in range(6)
     for system in ("a", "b")
-]  # fmt: skip
+]
 
 
 def judged(system: str, assignment: str) -> list[dict[str, Any]]:

@@ -89,10 +89,13 @@ def test_nugget_recall(drawn: list[tuple[float, bool, float | None]]) -> None:
 
     vital = [each for each in nuggets if each.importance == "vital"]
     expected = {
-        "all": share(nuggets, False), "strict": share(nuggets, True), "vital": share(vital, False),
-        "vital_strict": share(vital, True), "weighted": share(nuggets, False, True),
+        "all": share(nuggets, False),
+        "strict": share(nuggets, True),
+        "vital": share(vital, False),
+        "vital_strict": share(vital, True),
+        "weighted": share(nuggets, False, True),
         "weighted_strict": share(nuggets, True, True),
-    }  # fmt: skip
+    }
     for part, value in expected.items():
         assert found[part] == (pytest.approx(float(value)) if value is not None else pytest.approx(np.nan, nan_ok=True))
 
@@ -123,8 +126,11 @@ def answers() -> TextCollection:
         Document("q2", ("1879",), relevant={"d3": 1.0, "d4": 0.0}),
         Document("q3", ("physics",)),
     ]
-    texts = {(q, s): text for s, row in (("x", ("in Ulm", "1879", "Art")), ("y", ("Ulm", "1880", "Physics")))
-             for q, text in zip(("q1", "q2", "q3"), row, strict=True)}  # fmt: skip
+    texts = {
+        (q, s): text
+        for s, row in (("x", ("in Ulm", "1879", "Art")), ("y", ("Ulm", "1880", "Physics")))
+        for q, text in zip(("q1", "q2", "q3"), row, strict=True)
+    }
     judged = {
         ("q1", "x"): AnswerJudgments(retrieved=("d2", "d9", "d1"), nuggets=(Nugget("n", 0.5, "vital"),)),
         ("q2", "x"): AnswerJudgments(retrieved=()),
@@ -151,8 +157,11 @@ def test_rankings_are_joined_by_question() -> None:
 def retrieval(*relevant: dict[str, float]) -> TextCollection:
     """Perfect retrieval: every system returned the relevant documents, best first."""
     documents = [Document(f"q{i}", ("r",), relevant=each) for i, each in enumerate(relevant)]
-    judged = {(each.id, "rag"): AnswerJudgments(retrieved=tuple(d for d, grade in each.relevant.items() if grade > 0))
-              for each in documents if each.relevant}  # fmt: skip
+    judged = {
+        (each.id, "rag"): AnswerJudgments(retrieved=tuple(d for d, grade in each.relevant.items() if grade > 0))
+        for each in documents
+        if each.relevant
+    }
     return TextCollection.of(documents, {(each.id, "rag"): "a" for each in documents}, {}, "answers", judged)
 
 
@@ -166,8 +175,10 @@ def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path:
     assert found.values.tolist() == [[[0, 1, 1]]]
     assert any(note.startswith("1 of 3 queries for V2(nDCG@10): all rankings score the same") for note in found.notes)
     file = tmp_path / "answers.jsonl"
-    lines = [{"qid": f"q{i}", "answer": "a", "answers": ["a"], "retrieved": list(each), "relevant": each}
-             for i, each in enumerate((positive, graded, graded))]  # fmt: skip
+    lines = [
+        {"qid": f"q{i}", "answer": "a", "answers": ["a"], "retrieved": list(each), "relevant": each}
+        for i, each in enumerate((positive, graded, graded))
+    ]
     file.write_text("\n".join(map(json.dumps, lines)))
     assert "1 of 3 queries for V2(nDCG@10)" in run("text", "score", file, "-m", "EM V2(nDCG@10)").stderr
     file.write_text(json.dumps(lines[0]))
@@ -179,10 +190,17 @@ def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path:
 def spelled_otherwise(path: Path, judged: int = 30) -> Path:
     """Thirty answers of two systems. The first `judged` questions have judgments, of ids that nobody retrieved."""
     lines = [
-        {"id": f"q{i}", "system": system, "answer": "in Ulm", "references": ["Ulm"], "retrieved": [f"Doc-{i}"],
-         **({"relevant": {f"doc{i}": 1}} if i < judged else {})}
-        for i in range(30) for system in ("old", "new")
-    ]  # fmt: skip
+        {
+            "id": f"q{i}",
+            "system": system,
+            "answer": "in Ulm",
+            "references": ["Ulm"],
+            "retrieved": [f"Doc-{i}"],
+            **({"relevant": {f"doc{i}": 1}} if i < judged else {}),
+        }
+        for i in range(30)
+        for system in ("old", "new")
+    ]
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     return path
 
@@ -229,10 +247,18 @@ def test_a_check_of_texts_can_fail_on_problems_of_retrieved_documents(tmp_path: 
 def test_a_check_of_texts_is_exact_where_the_range_of_the_measure_is_known() -> None:
     """Exact for shares of 1 and what is derived from them; approximate where an end of the range is unknown."""
     rows = [
-        {"id": f"q{i}", "system": system, "answer": f"in {'Ulm' * (i < hits)}", "references": ["Ulm"],
-         "retrieved": [f"d{i}"], "relevant": {f"d{i}": 1}, "source": "Ulm is a city"}
-        for system, hits in (("old", 20), ("new", 15)) for i in range(30)
-    ]  # fmt: skip
+        {
+            "id": f"q{i}",
+            "system": system,
+            "answer": f"in {'Ulm' * (i < hits)}",
+            "references": ["Ulm"],
+            "retrieved": [f"d{i}"],
+            "relevant": {f"d{i}": 1},
+            "source": "Ulm is a city",
+        }
+        for system, hits in (("old", 20), ("new", 15))
+        for i in range(30)
+    ]
     found = Evaluation(as_collection(rows), "EM F1 V2(F1) ContextRecall TER").check(
         "new", baseline="old", max_drop=0.1, min="EM=0 -TER=-2", warn=False
     )
@@ -286,9 +312,10 @@ def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
         means.append(found.scores.values.mean(axis=2))
         assert means[-1] == pytest.approx(means[0] / len(lines))
     assert found.notes == (
-        "2 answers have no nuggets and score 0", "1 answer has no statements and scores 0",
+        "2 answers have no nuggets and score 0",
+        "1 answer has no statements and scores 0",
         "1 answer cites nothing; its citation scores are 0",
-    )  # fmt: skip
+    )
     assert "2 answers have no nuggets and score 0" in run("text", "score", file, "-m", "NuggetRecall").stderr
 
 
@@ -332,11 +359,21 @@ def test_score_command(tmp_path: Path) -> None:
 def test_null_fields_of_nested_objects_count_as_missing() -> None:
     """Parquet has every field in every row; a grade or a weight that a row lacks is null there."""
     row = {
-        "id": "q1", "answer": "in Ulm", "references": ["Ulm"], "retrieved": ["d1"], "relevant": {"d1": 1, "d2": None},
+        "id": "q1",
+        "answer": "in Ulm",
+        "references": ["Ulm"],
+        "retrieved": ["d1"],
+        "relevant": {"d1": 1, "d2": None},
         "nuggets": [{"text": "Ulm", "importance": None, "assignment": "support", "weight": None}],
-        "statements": [{"text": "in Ulm", "citations": [{"document": "d1", "support": "full"}], "support": None,
-                        "needs_citation": None}],
-    }  # fmt: skip
+        "statements": [
+            {
+                "text": "in Ulm",
+                "citations": [{"document": "d1", "support": "full"}],
+                "support": None,
+                "needs_citation": None,
+            }
+        ],
+    }
     given = as_collection([row])
     assert given.documents[0].relevant == {"d1": 1.0}
     found = cal.evaluate_texts([row], "NuggetRecall CitationRecall ContextRecall")

@@ -91,9 +91,16 @@ def test_bert_score(
         references = [list(document.references) for _ in few.systems for document in few.documents]
         counted = [text for each in references for text in each]
         theirs = scorer(
-            model_type=model, num_layers=5, idf=idf, idf_sents=counted if idf else None, device="cpu", lang="en",
-            rescale_with_baseline=True, baseline_path=str(baseline), nthreads=0,
-        )  # fmt: skip
+            model_type=model,
+            num_layers=5,
+            idf=idf,
+            idf_sents=counted if idf else None,
+            device="cpu",
+            lang="en",
+            rescale_with_baseline=True,
+            baseline_path=str(baseline),
+            nthreads=0,
+        )
         rescaled = np.stack([part.numpy() for part in theirs.score(texts, references)], axis=-1)
         theirs._rescale_with_baseline = False
         plain = np.stack([part.numpy() for part in theirs.score(texts, references)], axis=-1)
@@ -432,11 +439,17 @@ def test_algorithm_2_and_profiles(encoder: Encoder, few: TextCollection) -> None
 def file(few: TextCollection, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("text") / "few.jsonl"
     lines = [
-        {"id": document.id, "system": system, "source": document.source, "references": document.references,
-         "summary": few.texts[s][d], "human": {aspect: v[s, d] for aspect, v in few.human.items()}}
+        {
+            "id": document.id,
+            "system": system,
+            "source": document.source,
+            "references": document.references,
+            "summary": few.texts[s][d],
+            "human": {aspect: v[s, d] for aspect, v in few.human.items()},
+        }
         for s, system in enumerate(few.systems[:2])
         for d, document in enumerate(few.documents[:3])
-    ]  # fmt: skip
+    ]
     path.write_text("\n".join(map(json.dumps, lines)))
     return path
 

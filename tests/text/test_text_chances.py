@@ -115,11 +115,17 @@ def test_scores_that_depend_on_the_seed_are_called_sampled(chance: str, several:
     """A score called exact is the same under every seed; a sampled one has an error."""
     found = [
         Evaluation(
-            GIVEN, [*SAMPLED, "ROUGE-L", "U(ROUGE-L)"], chance=chance, several=several, texts=3, draws=3, length=9,
+            GIVEN,
+            [*SAMPLED, "ROUGE-L", "U(ROUGE-L)"],
+            chance=chance,
+            several=several,
+            texts=3,
+            draws=3,
+            length=9,
             seed=seed,
         )
         for seed in range(4)
-    ]  # fmt: skip
+    ]
     for m, name in enumerate(found[0].scores.measures):
         changes = any((each.scores.values[m] != found[0].scores.values[m]).any() for each in found)
         for each in found:
@@ -216,7 +222,10 @@ def test_words_sentences_and_beginnings() -> None:
     assert cut_to("a", 5, unicode_words) == "a"
     assert source_sentences("他走了。我来了！") == ["他走了。", "我来了！"]
     assert source_sentences("He paid $3.50 to J. Smith. 'Go!' It was 7 p.m. on Sunday") == [
-        "He paid $3.50 to J. Smith.", "'Go!'", "It was 7 p.m. on Sunday"]  # fmt: skip
+        "He paid $3.50 to J. Smith.",
+        "'Go!'",
+        "It was 7 p.m. on Sunday",
+    ]
     assert source_sentences(" \n ") == []
 
 
@@ -258,8 +267,9 @@ def test_the_human_ceiling(name: str) -> None:
         ceiling = np.mean([scored(name, text, known[:i] + known[i + 1 :]) for i, text in enumerate(known)])
         score, chance = found.scores[name][:, d], found.scores[f"E({name})"][:, d]
         with np.errstate(divide="ignore", invalid="ignore"):
-            assert found.scores[f"U({name})"][:, d] == pytest.approx(np.where(ceiling > 0, score / ceiling, np.nan),
-                                                                     nan_ok=True)  # fmt: skip
+            assert found.scores[f"U({name})"][:, d] == pytest.approx(
+                np.where(ceiling > 0, score / ceiling, np.nan), nan_ok=True
+            )
             above = (score - chance) / (ceiling - chance)
         usable = (ceiling > chance) & (score >= chance)
         assert found.scores[f"V2({name})"][usable, d] == pytest.approx(above[usable])
@@ -276,8 +286,9 @@ def test_the_command(tmp_path: Path) -> None:
     path = tmp_path / "data.jsonl"
     lines = [
         {"id": d.id, "system": system, "summary": GIVEN.texts[s][i], "references": d.references, "source": d.source}
-        for i, d in enumerate(GIVEN.documents) for s, system in enumerate(GIVEN.systems)
-    ]  # fmt: skip
+        for i, d in enumerate(GIVEN.documents)
+        for s, system in enumerate(GIVEN.systems)
+    ]
     path.write_text("\n".join(json.dumps(line) for line in lines))
     call = ["text", "score", str(path), "-m", "F1 V2(F1) V2(ROUGE-Lsum)", "--chance", "sentences"]
     done = CliRunner().invoke(root, [*call, "--upper", "human", "--texts", "4", "--format", "csv"])

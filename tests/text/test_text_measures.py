@@ -31,11 +31,13 @@ GIVEN = TextCollection.of(
         Document("d2", ("It rained in the hills.", "Rain fell."), "Rain fell all day in the hills. Nobody went out."),
     ],
     {
-        ("d1", "a"): "The cats sat down.", ("d1", "b"): "A dog ran off.",
-        ("d2", "a"): "Rain fell in the hills.", ("d2", "b"): "",
+        ("d1", "a"): "The cats sat down.",
+        ("d1", "b"): "A dog ran off.",
+        ("d2", "a"): "Rain fell in the hills.",
+        ("d2", "b"): "",
     },
     {},
-)  # fmt: skip
+)
 VOCABULARY = ["a", "b", "c", "d", "e", "run", "running", "runs", "cat", "cats", "the", "of"]
 
 
@@ -78,8 +80,10 @@ def test_a_measure_of_ones_own() -> None:
     found = Evaluation(GIVEN, names, texts=400, length=3).scores
     assert found.measures[1:3] == ("Overlap-All", "Overlap-All(part=twice)")
     score = found["Overlap"]
-    assert score.tolist() == [[overlap(GIVEN.texts[s][d] or "", list(GIVEN.documents[d].references), None)
-                               for d in range(2)] for s in range(2)]  # fmt: skip
+    assert score.tolist() == [
+        [overlap(GIVEN.texts[s][d] or "", list(GIVEN.documents[d].references), None) for d in range(2)]
+        for s in range(2)
+    ]
     assert (found["Overlap-All"] == score).all()
     assert (found["Overlap-All(part=twice)"] == 2 * score).all()
     chance = found["E(Overlap)"]
@@ -141,8 +145,12 @@ def test_what_a_measure_may_not_do() -> None:
 def test_sacrebleu(require: Require, data: Path) -> None:
     """Random and real text: its sentence scores, with all references and with each alone; its signature."""
     metrics = require.module("sacrebleu.metrics")
-    theirs = {"BLEU": metrics.BLEU(effective_order=True), "chrF": metrics.CHRF(), "chrF++": metrics.CHRF(word_order=2),
-              "TER": metrics.TER()}  # fmt: skip
+    theirs = {
+        "BLEU": metrics.BLEU(effective_order=True),
+        "chrF": metrics.CHRF(),
+        "chrF++": metrics.CHRF(word_order=2),
+        "TER": metrics.TER(),
+    }
     real = as_collection(data / "summaries/SummEval.json.xz").of_systems(["M8", "M22"]).first_references(2)
     made = [Document(str(i), (" ".join(drawn(i)), " ".join(drawn(i + 50)))) for i in range(15)]
     texts = {(d.id, "s"): " ".join(drawn(i + 200)) for i, d in enumerate(made)} | {("0", "s"): ""}
@@ -245,8 +253,20 @@ def test_the_words_fit_the_data(tmp_path: Path) -> None:
         diff = run("text", "diff", str(file), "a", "bb", "-m", "ROUGE-1")
         assert f"of 4 {many[unit]}" in diff.stderr
         assert many[unit] in diff.stdout
-        checked = run("text", "check", str(file), "bb", "--baseline", "a", "-m", "ROUGE-1", "--max-drop", "0.01",
-                      "--max-query-drop", "0.01")  # fmt: skip
+        checked = run(
+            "text",
+            "check",
+            str(file),
+            "bb",
+            "--baseline",
+            "a",
+            "-m",
+            "ROUGE-1",
+            "--max-drop",
+            "0.01",
+            "--max-query-drop",
+            "0.01",
+        )
         assert f"{many[unit]} with the largest loss" in checked.stdout
         assert f"than is allowed per {unit}" in checked.stdout
         assert not {*checked.stdout.split()} & ({"document", "documents", "query", "queries"} - {unit, many[unit]})

@@ -140,8 +140,19 @@ def run(*arguments: str | Path) -> Result:
 def test_meta_command(tmp_path: Path) -> None:
     _summaries(tmp_path)
     file = tmp_path / "data.jsonl"
-    shown = run("text", "meta", file, "-m", "ROUGE-1 ROUGE-2 V2(ROUGE-L)", "--human", "coherence,relevance",
-                "--samples", "50", "--format", "json")  # fmt: skip
+    shown = run(
+        "text",
+        "meta",
+        file,
+        "-m",
+        "ROUGE-1 ROUGE-2 V2(ROUGE-L)",
+        "--human",
+        "coherence,relevance",
+        "--samples",
+        "50",
+        "--format",
+        "json",
+    )
     tables = json.loads(shown.stdout)
     assert list(tables) == ["agreement", "tests", "power"]
     assert len(tables["agreement"]) == 3 * 2 * 3
@@ -150,8 +161,9 @@ def test_meta_command(tmp_path: Path) -> None:
     given = as_collection(file)
     meta = meta_evaluation(
         Evaluation(given, "ROUGE-1 ROUGE-2 V2(ROUGE-L)").scores,
-        {aspect: given.judgments(aspect) for aspect in ("coherence", "relevance")}, samples=50,
-    )  # fmt: skip
+        {aspect: given.judgments(aspect) for aspect in ("coherence", "relevance")},
+        samples=50,
+    )
     assert json.loads(meta.tests().to_json()) == tables["tests"]
     adjusted = [row["p_adjusted"] for row in tables["tests"]]
     assert all(row["p"] <= p for row, p in zip(tables["tests"], adjusted, strict=True))

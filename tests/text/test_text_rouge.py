@@ -66,8 +66,13 @@ def exact_scores(candidate: Sequence[str], references: Sequence[Sequence[str]], 
     found = []
     for reference in references:
         matched, own, other = matches(candidate, reference, n)
-        found.append([Fraction(matched, max(own, 1)), Fraction(matched, max(other, 1)),
-                      Fraction(2 * matched, max(own + other, 1))])  # fmt: skip
+        found.append(
+            [
+                Fraction(matched, max(own, 1)),
+                Fraction(matched, max(other, 1)),
+                Fraction(2 * matched, max(own + other, 1)),
+            ]
+        )
     return found
 
 
@@ -122,9 +127,7 @@ def test_the_oracle_counts_subsequences() -> None:
     for a in product("abc", repeat=4):
         for b in product("ab", repeat=3):
             every = {tuple(a[i] for i in range(4) if kept >> i & 1) for kept in range(16)}
-            longest = max(
-                len(c) for kept in range(8) if (c := tuple(b[i] for i in range(3) if kept >> i & 1)) in every
-            )  # fmt: skip
+            longest = max(len(c) for kept in range(8) if (c := tuple(b[i] for i in range(3) if kept >> i & 1)) in every)
             assert lcs(a, b) == longest
 
 
@@ -198,9 +201,7 @@ def test_sampling_of_the_best_of_several_references(summeval: TextCollection) ->
     references, source = list(document.references[:4]), document.source or ""
     length, name = 40, "ROUGE-2"
     pool, chance = unicode_words(source), random.Random(7)
-    drawn = [
-        rouge(" ".join(chance.choices(pool, k=length)), references, names=[name, "ROUGE-L"]) for _ in range(1500)
-    ]  # fmt: skip
+    drawn = [rouge(" ".join(chance.choices(pool, k=length)), references, names=[name, "ROUGE-L"]) for _ in range(1500)]
     for n, key in ((2, name), ("L", "ROUGE-L")):
         found = expected_rouge(source, references, length, n=n, draws=4000)
         assert found.exactness == "sampled"

@@ -40,14 +40,32 @@ from calipers.text.measure_names import text_measure, text_measures
 from calipers.text.random_texts import RandomTexts
 
 LINES = [
-    {"id": "d1", "system": "a", "source": "the cat sat on the mat the end", "summary": "the cat sat",
-     "references": ["the cat on the mat", "a cat sat down"], "human": {"coherence": 3, "relevance": 1.5}},
+    {
+        "id": "d1",
+        "system": "a",
+        "source": "the cat sat on the mat the end",
+        "summary": "the cat sat",
+        "references": ["the cat on the mat", "a cat sat down"],
+        "human": {"coherence": 3, "relevance": 1.5},
+    },
     {"id": "d1", "system": "b", "summary": "on the mat the cat", "human": {"coherence": 5, "relevance": 4}},
-    {"id": "d2", "system": "a", "source": "rain fell all day in the hills", "summary": "rain in the hills",
-     "references": "rain fell in the hills", "human": {"coherence": 4, "relevance": 5}},
-    {"id": "d2", "system": "b", "source": "rain fell all day in the hills", "summary": "",
-     "references": "rain fell in the hills", "human": {"coherence": 1, "relevance": 1}},
-]  # fmt: skip
+    {
+        "id": "d2",
+        "system": "a",
+        "source": "rain fell all day in the hills",
+        "summary": "rain in the hills",
+        "references": "rain fell in the hills",
+        "human": {"coherence": 4, "relevance": 5},
+    },
+    {
+        "id": "d2",
+        "system": "b",
+        "source": "rain fell all day in the hills",
+        "summary": "",
+        "references": "rain fell in the hills",
+        "human": {"coherence": 1, "relevance": 1},
+    },
+]
 
 
 def written(path: Path, lines: Sequence[object] = LINES) -> Path:
@@ -102,12 +120,16 @@ def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
     packed = tmp_path / "nested.json.xz"
     packed.write_bytes(lzma.compress(b"\xef\xbb\xbf" + json.dumps(nested, indent=1).encode()))
     released = [
-        {"id": line["id"], "model_id": line["system"], "decoded": line["summary"],
-         "text": plain.documents[plain.ids.index(str(line["id"]))].source,
-         "references": list(plain.documents[plain.ids.index(str(line["id"]))].references),
-         "expert_annotations": [{a: v + by for a, v in dict(line["human"]).items()} for by in (-1, 1)]}
+        {
+            "id": line["id"],
+            "model_id": line["system"],
+            "decoded": line["summary"],
+            "text": plain.documents[plain.ids.index(str(line["id"]))].source,
+            "references": list(plain.documents[plain.ids.index(str(line["id"]))].references),
+            "expert_annotations": [{a: v + by for a, v in dict(line["human"]).items()} for by in (-1, 1)],
+        }
         for line in LINES
-    ]  # fmt: skip
+    ]
     for other in (as_collection(packed), as_collection(written(tmp_path / "released.jsonl", released))):
         assert other.documents == plain.documents
         assert other.texts == plain.texts
@@ -183,9 +205,11 @@ def test_parallel_texts(tmp_path: Path, file: Path) -> None:
     """Line n of each file belongs to document n: the same scores as from JSON lines."""
     plain = as_collection(file).first_references(1)
     for name, texts in (
-        ("a", plain.texts[0]), ("b", plain.texts[1]), ("r", [d.references[0] for d in plain.documents]),
+        ("a", plain.texts[0]),
+        ("b", plain.texts[1]),
+        ("r", [d.references[0] for d in plain.documents]),
         ("s", [d.source for d in plain.documents]),
-    ):  # fmt: skip
+    ):
         (tmp_path / f"{name}.txt").write_bytes("".join(f"{text}\r\n" for text in texts).encode())
     files = ["--candidates", tmp_path / "a.txt", "--candidates", f"other={tmp_path / 'b.txt'}"]
     more = ["--references", tmp_path / "r.txt", "--source", tmp_path / "s.txt"]
@@ -224,8 +248,10 @@ def test_summeval(summeval: TextCollection) -> None:
         ('{"id": "x", "system": true, "summary": "s"}', ":1: 'system' is not text"),
         ("[1, 2]", ": entry 1: expected an object"),
         ('{"id": 1, "summary": "s", "references": "r"}\n{"summary": "s"}', ":2: 'id' is in some of the rows only"),
-        ('{"system": "a", "summary": "s", "references": "r"}\n{"system": "b", "summary": "s", "references": "q"}',
-         ":2: document '1' has another 'references' than before; without 'id', the nth text of each system"),
+        (
+            '{"system": "a", "summary": "s", "references": "r"}\n{"system": "b", "summary": "s", "references": "q"}',
+            ":2: document '1' has another 'references' than before; without 'id', the nth text of each system",
+        ),
         ("some text\nmore", ":1: is neither JSON nor CSV with a column of texts (summary, decoded"),
         ("id,summary\n1,a,b", ":2: expected 2 fields as in the header, found 3"),
         ("id,id,summary\n1,a,b", ":1: two columns are called 'id'"),
@@ -248,17 +274,23 @@ def test_summeval(summeval: TextCollection) -> None:
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": "x"}}', "not an object of num"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": Infinity}}', ":1: is not JSON"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r"}\n' * 2, ":2: document 'x' has a second"),
-        ('{"id": "x", "system": "a", "summary": "s", "references": "r"}\n'
-         '{"id": "x", "system": "b", "summary": "s", "references": "q"}', ":2: document 'x' has another 'references'"),
-        ('{"id": "x", "system": "a", "summary": "s", "references": "r", "source": "1"}\n'
-         '{"id": "x", "system": "b", "summary": "s", "source": "2"}', ":2: document 'x' has another 'source'"),
+        (
+            '{"id": "x", "system": "a", "summary": "s", "references": "r"}\n'
+            '{"id": "x", "system": "b", "summary": "s", "references": "q"}',
+            ":2: document 'x' has another 'references'",
+        ),
+        (
+            '{"id": "x", "system": "a", "summary": "s", "references": "r", "source": "1"}\n'
+            '{"id": "x", "system": "b", "summary": "s", "source": "2"}',
+            ":2: document 'x' has another 'source'",
+        ),
         ("", "the file is empty"),
         ("\n\n", "there are no texts"),
         ('{"d1": {"src": "x", "ref_summs": ["r"], "sys_summs": {"a": {}}}}', "document 'd1', system 'a': 'sys_summ'"),
         ('{"d1": {"src": "x", "sys_summs": {}}, "d2": 5}', "document 'd2': 'sys_summs' is not an object"),
         ("[" * 100_000, "is not JSON"),
     ],
-)  # fmt: skip
+)
 def test_bad_lines(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text(content, encoding="utf-8")
@@ -283,8 +315,16 @@ def test_bad_bytes(tmp_path: Path) -> None:
 def test_scores_are_those_of_the_functions(file: Path) -> None:
     """Batches and single calls are one and the same; so are the normalisations of rankings."""
     given = as_collection(file)
-    measures = ["ROUGE-1", "ROUGE-2(part=recall)", "ROUGE-L", "E(ROUGE-1)", "U(ROUGE-1)", "V1(ROUGE-1)", "V2(ROUGE-1)",
-                "V2(ROUGE-2(part=recall))"]  # fmt: skip
+    measures = [
+        "ROUGE-1",
+        "ROUGE-2(part=recall)",
+        "ROUGE-L",
+        "E(ROUGE-1)",
+        "U(ROUGE-1)",
+        "V1(ROUGE-1)",
+        "V2(ROUGE-1)",
+        "V2(ROUGE-2(part=recall))",
+    ]
     found = Evaluation(given, measures)
     assert found.scores.measures == tuple(measures)
     for s in range(2):
@@ -553,9 +593,13 @@ def test_means_are_over_pairs_and_undecided_items_are_left_out() -> None:
     scores = cal.as_scores(
         [[[1, 1], [0, 0], [0, 0]], [[0, 0], [1, 1], [2, 2]]], ["a", "b", "c"], ["d1", "d2"], ["base", "new"]
     )
-    votes = [Preference("d1", "a", "b", "b"), Preference("d2", "a", "b", None),
-             Preference("d1", "b", "c", "c"), Preference("d2", "b", "c", "c"),
-             Preference("d2", "c", "b", "b")]  # fmt: skip
+    votes = [
+        Preference("d1", "a", "b", "b"),
+        Preference("d2", "a", "b", None),
+        Preference("d1", "b", "c", "c"),
+        Preference("d2", "b", "c", "c"),
+        Preference("d2", "c", "b", "b"),
+    ]
     found = win_lost_tie(scores, "base", "new", votes)
     assert found.undecided == 2, "one says neither, and one has a vote for each"
     assert found.items == (1, 1)
@@ -565,11 +609,17 @@ def test_means_are_over_pairs_and_undecided_items_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("base", "new", "outcome"),
     [
-        (-1, 1, "win"), (0, 1, "tie broken"), (1, 1, "tie"),
-        (-1, 0, "tie"), (0, 0, "tie"), (1, 0, "lost"),
-        (-1, -1, "tie"), (0, -1, "lost"), (1, -1, "lost"),
+        (-1, 1, "win"),
+        (0, 1, "tie broken"),
+        (1, 1, "tie"),
+        (-1, 0, "tie"),
+        (0, 0, "tie"),
+        (1, 0, "lost"),
+        (-1, -1, "tie"),
+        (0, -1, "lost"),
+        (1, -1, "lost"),
     ],
-)  # fmt: skip
+)
 def test_each_outcome_of_an_item(base: int, new: int, outcome: str) -> None:
     """A tie of the base that is broken as people want it is no full win, and one that is broken wrongly is lost."""
     scores = cal.as_scores([[[float(base)], [0.0]], [[float(new)], [0.0]]], ["a", "b"], ["d"], ["base", "new"])
@@ -634,8 +684,21 @@ def test_strict_and_systems(file: Path) -> None:
 
 
 def test_correlate_command(file: Path, tmp_path: Path) -> None:
-    shown = run("text", "correlate", file, "-m", "ROUGE-1 V2(ROUGE-1)", "--human", "relevance", "--length", "reference",
-                "--format", "csv", "--samples", "20")  # fmt: skip
+    shown = run(
+        "text",
+        "correlate",
+        file,
+        "-m",
+        "ROUGE-1 V2(ROUGE-1)",
+        "--human",
+        "relevance",
+        "--length",
+        "reference",
+        "--format",
+        "csv",
+        "--samples",
+        "20",
+    )
     rows = [line.split(",") for line in shown.stdout.splitlines()]
     assert rows[0] == ["measure", "human", "level", "coefficient", "value", "low", "high", "n", "PAI"]
     assert [row[2] for row in rows[1:4]] == ["system", "summary", "pooled"]
@@ -657,8 +720,21 @@ def test_compare_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Evaluation(as_collection(file), "ROUGE-2 V2(ROUGE-2)")
     assert shown.stdout == cal.compare(found.scores, baseline="b").table().to_csv()
     assert "2 systems, 2 documents\n" in shown.stderr
-    matrix = run("text", "compare", file, "-m", "ROUGE-2", "--test", "randomization", "--seed", "7", "--samples", "50",
-                 "--show", "matrix")  # fmt: skip
+    matrix = run(
+        "text",
+        "compare",
+        file,
+        "-m",
+        "ROUGE-2",
+        "--test",
+        "randomization",
+        "--seed",
+        "7",
+        "--samples",
+        "50",
+        "--show",
+        "matrix",
+    )
     assert "seed 7" in matrix.stderr
     monkeypatch.setattr("calipers.text.evaluation.bounded", lambda *given, **named: pytest.fail("scored first"))
     assert "unknown system 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
@@ -667,8 +743,11 @@ def test_compare_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_subset_of_documents(file: Path, tmp_path: Path) -> None:
     whole = as_collection(file)
     (tmp_path / "ids.txt").write_text("d2\n\n")
-    found = json.loads(run("text", "score", file, "-m", "ROUGE-1", "--documents", tmp_path / "ids.txt", "-q",
-                           "--format", "json").stdout)  # fmt: skip
+    found = json.loads(
+        run(
+            "text", "score", file, "-m", "ROUGE-1", "--documents", tmp_path / "ids.txt", "-q", "--format", "json"
+        ).stdout
+    )
     assert {row["document"] for row in found} == {"d2"}
     wanted = Evaluation(whole.of_documents(["d2"]), "ROUGE-1").scores
     assert [row["ROUGE-1"] for row in found] == pytest.approx(wanted.values[0, :, 0].tolist())

@@ -51,9 +51,15 @@ def figure(measure: str, scores: Any, **options: Any) -> float:
 # --- LightGBM ---------------------------------------------------------------------------------------------
 
 BOOSTED = {
-    "objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1, "deterministic": True,
-    "force_row_wise": True, "min_data_in_leaf": 5, "seed": 1,
-}  # fmt: skip
+    "objective": "lambdarank",
+    "metric": "None",
+    "verbose": -1,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "min_data_in_leaf": 5,
+    "seed": 1,
+}
 
 
 def test_lightgbm_stops_on_our_measure(require: Any) -> None:
@@ -63,9 +69,13 @@ def test_lightgbm_stops_on_our_measure(require: Any) -> None:
     result: dict[str, Any] = {}
     metrics = [for_lightgbm.metric("V2(nDCG@10)"), for_lightgbm.metric("nDCG@5", like="lightgbm")]
     model = lightgbm.train(
-        {**BOOSTED, "metric": "ndcg", "eval_at": [5]}, train, 40, valid_sets=[valid], feval=metrics,
+        {**BOOSTED, "metric": "ndcg", "eval_at": [5]},
+        train,
+        40,
+        valid_sets=[valid],
+        feval=metrics,
         callbacks=[lightgbm.record_evaluation(result), lightgbm.early_stopping(5, verbose=False)],
-    )  # fmt: skip
+    )
     found = result["valid_0"]
     assert set(found) == {"ndcg@5", "V2(nDCG@10)", "nDCG@5,like_lightgbm"}
     assert found["nDCG@5,like_lightgbm"] == pytest.approx(found["ndcg@5"])
@@ -79,9 +89,13 @@ def test_lightgbms_ranker(require: Any) -> None:
     lightgbm = require.module("lightgbm")
     ranker = lightgbm.LGBMRanker(n_estimators=10, n_jobs=1, verbose=-1, min_child_samples=5, random_state=1)
     ranker.fit(
-        FEATURES[:CUT], LABELS[:CUT], group=[SIZE] * TRAINED, eval_set=[(FEATURES[CUT:], LABELS[CUT:])],
-        eval_group=[[SIZE] * (QUERIES - TRAINED)], eval_metric=for_lightgbm.ranker_metric("RBP", like="letor4"),
-    )  # fmt: skip
+        FEATURES[:CUT],
+        LABELS[:CUT],
+        group=[SIZE] * TRAINED,
+        eval_set=[(FEATURES[CUT:], LABELS[CUT:])],
+        eval_group=[[SIZE] * (QUERIES - TRAINED)],
+        eval_metric=for_lightgbm.ranker_metric("RBP", like="letor4"),
+    )
     found = ranker.evals_result_["valid_0"]["RBP,like_letor4"]
     assert found[-1] == pytest.approx(figure("RBP", ranker.predict(FEATURES[CUT:]), ties="input"))
 
@@ -105,10 +119,16 @@ def test_xgboost_stops_on_our_measure(require: Any) -> None:
     for measure, like in (("nDCG@5", "xgboost"), ("V2(nDCG@10)", None)):
         result: dict[str, Any] = {}
         model = xgboost.train(
-            {"objective": "rank:ndcg", "eval_metric": "ndcg@5", "nthread": 1, "seed": 1}, train, 30,
-            evals=[(valid, "valid")], custom_metric=for_xgboost.metric(measure, like=like), maximize=True,
-            early_stopping_rounds=5, evals_result=result, verbose_eval=False,
-        )  # fmt: skip
+            {"objective": "rank:ndcg", "eval_metric": "ndcg@5", "nthread": 1, "seed": 1},
+            train,
+            30,
+            evals=[(valid, "valid")],
+            custom_metric=for_xgboost.metric(measure, like=like),
+            maximize=True,
+            early_stopping_rounds=5,
+            evals_result=result,
+            verbose_eval=False,
+        )
         name = measure if like is None else f"{measure},like_{like}"
         assert set(result["valid"]) == {"ndcg@5", name}
         if like:

@@ -33,7 +33,7 @@ MEASURES = {
     "judged": "Judged@5 Judged@10",
     "msmarco": "RR@3 RR(rel=2)@10",
     "gdeval": "nDCG(dcg='exp-log2')@10 ERR@5 ERR@20",
-}  # fmt: skip
+}
 OF_SUBTOPICS = (
     "ERR_IA@5 ERR_IA@10 ERR_IA(rel=2)@10 nERR_IA@10 alpha_DCG@10 alpha_nDCG@10 alpha_nDCG(alpha=0.3)@20 NRBP "
     "NRBP(beta=0.8) nNRBP AP_IA P_IA@5 P_IA@10 StRecall@5 StRecall@20"
@@ -56,8 +56,10 @@ def generated(seed: int, ties: bool) -> tuple[dict[str, dict[str, int]], dict[st
     draw = random.Random(seed)
     qrels = {f"{q}": {d: draw.choice([0, 0, 1, 2, 3]) for d in draw.sample(DOCUMENTS, 18)} for q in range(1, 9)}
     qrels["9"] = {"d1": 0}
-    run = {q: {d: float(draw.randint(1, 6)) if ties else 1 + draw.random() for d in draw.sample(DOCUMENTS, 22)}
-           for q in [*qrels][1:]}  # fmt: skip
+    run = {
+        q: {d: float(draw.randint(1, 6)) if ties else 1 + draw.random() for d in draw.sample(DOCUMENTS, 22)}
+        for q in [*qrels][1:]
+    }
     return qrels, run
 
 
@@ -245,9 +247,13 @@ def test_pyterrier(require: Any) -> None:
         ours = cal.evaluate(qrels, scores, ["V2(nDCG@10)", "GAP"], warn=False, **alike).mean()
         averaged = cal.evaluate(qrels, scores, ["AP"], warn=False).mean()
         theirs = cal.evaluate(qrels, scores, ["nDCG@10", "AP"], like="trec_eval-9", warn=False).mean()
-        for name, table, column in (("V2(nDCG@10)", ours, "V2(nDCG@10)"), ("GAP", ours, "GAP"),
-                                    ("AP[ties=average]", averaged, "AP"), ("nDCG@10", theirs, "nDCG@10"),
-                                    ("map", theirs, "AP")):  # fmt: skip
+        for name, table, column in (
+            ("V2(nDCG@10)", ours, "V2(nDCG@10)"),
+            ("GAP", ours, "GAP"),
+            ("AP[ties=average]", averaged, "AP"),
+            ("nDCG@10", theirs, "nDCG@10"),
+            ("map", theirs, "AP"),
+        ):
             assert found.loc[system, name] == pytest.approx(table["run", column]), (system, name)
     each = pt.Experiment(systems[:1], topics, judged, eval_metrics=["V2(AP)"], names=["up"], perquery=True)
     assert set(each.qid) == set(qrels)

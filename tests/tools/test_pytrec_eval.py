@@ -29,10 +29,27 @@ CASES = int(os.environ.get("CALIPERS_CASES", "5000"))
 AT_ONCE = 50
 NUMBERS = sorted(drop_in.supported_measures - {"runid", "relstring"})
 WITH_PARAMETERS = [
-    "P.1,2,3", "P_7", "ndcg_cut.1,2,7", "ndcg_cut_3", "map_cut.2", "recall.1,4", "success.1,2", "relative_P.2,3",
-    "iprec_at_recall.0.15,0.5,0.33", "Rprec_mult.0.1,0.5,1.7", "set_F.0.5", "set_F.2", "11pt_avg.0.25,0.5",
-    "infAP", "bpref", "Rndcg", "G", "binG", "ndcg_rel", "official",
-]  # fmt: skip
+    "P.1,2,3",
+    "P_7",
+    "ndcg_cut.1,2,7",
+    "ndcg_cut_3",
+    "map_cut.2",
+    "recall.1,4",
+    "success.1,2",
+    "relative_P.2,3",
+    "iprec_at_recall.0.15,0.5,0.33",
+    "Rprec_mult.0.1,0.5,1.7",
+    "set_F.0.5",
+    "set_F.2",
+    "11pt_avg.0.25,0.5",
+    "infAP",
+    "bpref",
+    "Rndcg",
+    "G",
+    "binG",
+    "ndcg_rel",
+    "official",
+]
 GRADES = [[0, 1], [0, 1, 2, 3], [-2, -1, 0, 1, 2], [0], [1], [0, 0, 0, 0, 0, 1], [0, 1, 5, 12]]
 
 

@@ -186,9 +186,13 @@ def test_all_queries_count_beside_a_level_or_a_query_for_debugging(version: list
     options = ["-D0.q1", "-m", "num_q", "-m", "num_rel", "-m", "num_ret", "-m", "map", "-m", "gm_map", "-m", "P.2"]
     got = values(trec_eval(*version, "-c", *options, "qrels", "run").stdout)
     assert {name: value for (name, _), value in got.items()} == {
-        "num_q": "3", "num_rel": "4", "num_ret": "3", "map": f"{1 / 4 / 3:.4f}",
-        "gm_map": f"{(1 / 4 * 1e-5**2) ** (1 / 3):.4f}", "P_2": f"{1 / 2 / 3:.4f}",
-    }  # fmt: skip
+        "num_q": "3",
+        "num_rel": "4",
+        "num_ret": "3",
+        "map": f"{1 / 4 / 3:.4f}",
+        "gm_map": f"{(1 / 4 * 1e-5**2) ** (1 / 3):.4f}",
+        "P_2": f"{1 / 2 / 3:.4f}",
+    }
 
 
 def test_versions_differ_in_precision(trec_eval: Run, tmp_path: Path) -> None:

@@ -86,9 +86,23 @@ ORACLES: dict[str, Oracle] = {
     "set_recall": lambda codes, level, relevant, retrieved: Fraction(retrieved, relevant) if relevant else 0,
 }
 ASKED = [
-    "num_ret", "num_rel", "num_rel_ret", "map", "map_cut.2", "Rprec", "recip_rank", "P.3", "recall.3", "relative_P.3",
-    "success.2", "binG", "iprec_at_recall.0,0.5", "11pt_avg", "Rprec_mult.0.6,2", "set_recall",
-]  # fmt: skip
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+    "map",
+    "map_cut.2",
+    "Rprec",
+    "recip_rank",
+    "P.3",
+    "recall.3",
+    "relative_P.3",
+    "success.2",
+    "binG",
+    "iprec_at_recall.0,0.5",
+    "11pt_avg",
+    "Rprec_mult.0.6,2",
+    "set_recall",
+]
 
 
 def some_grades(chance: random.Random) -> dict[str, int]:

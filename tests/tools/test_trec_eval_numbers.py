@@ -103,11 +103,29 @@ def test_parameters(typed: str, printed: dict[str, tuple[float, ...]], tmp_path:
 @pytest.mark.parametrize(
     "typed",
     [
-        "P.5x", "P.0", "P.1e400", "set_F.-1", "set_F.nan", "utility.inf,0,0,0", "iprec_at_recall.-1",
-        "iprec_at_recall.2", "11pt_avg.1,.5", "11pt_avg.2", "Rprec_mult.-1", "dcg.1=inf", "dcg.-1=3", "ndcg.1=-1",
-        "ndcg.1=2,1=3", "ndcg.x=3", "rbp.p=2", "rbp_resid.p=-1", "relstring.0", "relstring.-3", "rbp.1=3",
+        "P.5x",
+        "P.0",
+        "P.1e400",
+        "set_F.-1",
+        "set_F.nan",
+        "utility.inf,0,0,0",
+        "iprec_at_recall.-1",
+        "iprec_at_recall.2",
+        "11pt_avg.1,.5",
+        "11pt_avg.2",
+        "Rprec_mult.-1",
+        "dcg.1=inf",
+        "dcg.-1=3",
+        "ndcg.1=-1",
+        "ndcg.1=2,1=3",
+        "ndcg.x=3",
+        "rbp.p=2",
+        "rbp_resid.p=-1",
+        "relstring.0",
+        "relstring.-3",
+        "rbp.1=3",
     ],
-)  # fmt: skip
+)
 def test_parameters_that_a_measure_is_not_meant_for_are_refused(typed: str, tmp_path: Path) -> None:
     result = trec_eval(tmp_path, QRELS, RUN, "-q", "-m", typed)
     assert (result.exit_code, result.stdout) == (2, ""), result.output

@@ -234,10 +234,15 @@ def test_every_measure_has_its_range_or_says_why(name: str) -> None:
         for q, query in enumerate(found.queries):
             unknown = [d for d in runs[system][query] if d not in judged[query]] + ["unseen"]
             every = [
-                cal.evaluate({**judged, query: {**judged[query], **dict(zip(unknown, grades, strict=True))}},
-                             {query: runs[system][query]}, name, empty=0.0, warn=False)[name][0, q]
+                cal.evaluate(
+                    {**judged, query: {**judged[query], **dict(zip(unknown, grades, strict=True))}},
+                    {query: runs[system][query]},
+                    name,
+                    empty=0.0,
+                    warn=False,
+                )[name][0, q]
                 for grades in product((0, 1, 2), repeat=len(unknown))
-            ]  # fmt: skip
+            ]
             assert found.low[name][s, q] == pytest.approx(min(every), abs=CLOSE)
             assert found.high[name][s, q] == pytest.approx(max(every), abs=CLOSE)
 
@@ -470,9 +475,14 @@ def test_charts_show_what_the_tables_say(systems: int) -> None:
     found = cal.Experiment(made.qrels, made.runs, ["P@10"]).ranges()
     pairs = found.pairs("P@10").rows
     one = str(pairs[0][0]), str(pairs[0][1])
-    drawn = [json.dumps(valid_spec(chart)) for chart in (
-        cal.plot.score_ranges(found), cal.plot.difference_ranges(found, [one]), cal.plot.decided_order(found)
-    )]  # fmt: skip
+    drawn = [
+        json.dumps(valid_spec(chart))
+        for chart in (
+            cal.plot.score_ranges(found),
+            cal.plot.difference_ranges(found, [one]),
+            cal.plot.decided_order(found),
+        )
+    ]
     assert all(json.dumps(name) in text for name in made.runs for text in (drawn[0], drawn[2]))
     assert json.dumps(pairs[0][3]) in drawn[1]
     assert json.dumps(pairs[0][4]) in drawn[1]

@@ -65,9 +65,15 @@ class Rescorer:
         if costly and evaluation.costs is not None:
             raise CalipersError("conventions of other tools cannot be compared with costs of documents")
         return Rescorer(
-            evaluation.judgments, evaluation.runs, evaluation.measures, evaluation.options.depth,
-            evaluation.options.degenerate, evaluation.options.relevant, evaluation.jobs, evaluation.progress,
-        )  # fmt: skip
+            evaluation.judgments,
+            evaluation.runs,
+            evaluation.measures,
+            evaluation.options.depth,
+            evaluation.options.degenerate,
+            evaluation.options.relevant,
+            evaluation.jobs,
+            evaluation.progress,
+        )
 
     def __post_init__(self) -> None:
         first = self.retrieved(PLAIN)

@@ -358,19 +358,29 @@ def diff_of_scores(
     olds, news, gains = scores.values[:, 0].T.tolist(), scores.values[:, 1].T.tolist(), gained.T.tolist()
     queries = tuple(
         QueryChange(
-            scores.queries[q], tuple(olds[q]), tuple(news[q]), tuple(gains[q]),
+            scores.queries[q],
+            tuple(olds[q]),
+            tuple(news[q]),
+            tuple(gains[q]),
             tuple(each for each in first[q] if each.change != "stayed"),
             tuple(each for each in first[q] if each.change == "stayed"),
         )
         for q in worst_first
-    )  # fmt: skip
+    )
     by_group = None if query_groups is None else scores.by(query_groups)
     means = _means(scores, level)
     return Difference(
-        old, new, scores.measures, means, queries, top, level, scores,
+        old,
+        new,
+        scores.measures,
+        means,
+        queries,
+        top,
+        level,
+        scores,
         notes=(*scores.notes, *(() if by_group is None else by_group.notes), *_undefined(means, scores.unit)),
         **({} if by_group is None else _of_groups(by_group, level)),
-    )  # fmt: skip
+    )
 
 
 def _undefined(means: Sequence[MeanChange], unit: str) -> list[str]:

@@ -73,12 +73,31 @@ from calipers.stats.differences import DIGITS, Differences
 
 WORST = 5  # queries with the largest loss that are named
 COLUMNS = (
-    "measure", "observed", "verdict", "limits", "old", "new", "difference", "max_drop", "low", "high", "queries",
+    "measure",
+    "observed",
+    "verdict",
+    "limits",
+    "old",
+    "new",
+    "difference",
+    "max_drop",
+    "low",
+    "high",
+    "queries",
     "needed",
-)  # fmt: skip
+)
 FLOOR_COLUMNS = (
-    "measure", "observed", "verdict", "limits", "mean", "floor", "low", "high", "queries", "needed",
-)  # fmt: skip
+    "measure",
+    "observed",
+    "verdict",
+    "limits",
+    "mean",
+    "floor",
+    "low",
+    "high",
+    "queries",
+    "needed",
+)
 LOSS_COLUMNS = ("measure", "query", "old", "new", "difference")
 
 
@@ -147,8 +166,9 @@ class Check(Result):
     def _about_drops(self) -> Iterator[str]:
         if not self.decisions:
             return
-        far = [f"{x.name} by {four_digits(-x.difference)} ({x.max_drop:.4g} allowed)" for x in self.decisions
-               if x.exceeded]  # fmt: skip
+        far = [
+            f"{x.name} by {four_digits(-x.difference)} ({x.max_drop:.4g} allowed)" for x in self.decisions if x.exceeded
+        ]
         if far:
             yield f"{self.new} drops by more than is allowed against {self.old}: {', '.join(far)}"
         else:
@@ -363,11 +383,20 @@ def check(
     problems += [] if old is None else [("missing", note) for note in different_queries(fresh, old, len(pair.queries))]
     warn_user(notes, warn)
     return Check(
-        new=new, old=None if old is None else old.systems[0], decisions=tuple(decisions), floors=tuple(floors),
-        query_drops=tuple(limits.query_drops(pair)), problems=tuple(problems), fail_if=fail_if,
-        fail_on=tuple(dict.fromkeys(fail_on)), max_query_drop=tuple(limits.query_drop.items()), alpha=alpha,
-        notes=(*scores.notes, *notes), remarks=remarks, unit=scores.unit,
-    )  # fmt: skip
+        new=new,
+        old=None if old is None else old.systems[0],
+        decisions=tuple(decisions),
+        floors=tuple(floors),
+        query_drops=tuple(limits.query_drops(pair)),
+        problems=tuple(problems),
+        fail_if=fail_if,
+        fail_on=tuple(dict.fromkeys(fail_on)),
+        max_query_drop=tuple(limits.query_drop.items()),
+        alpha=alpha,
+        notes=(*scores.notes, *notes),
+        remarks=remarks,
+        unit=scores.unit,
+    )
 
 
 def _check_settings(alpha: float, fail_on: Collection[str], other_judgments: str) -> None:
@@ -402,9 +431,12 @@ def _baseline(scores: Scores, baseline: str | Scores | None) -> Scores | None:
         raise CalipersError(f"the baseline has scores of {len(baseline.systems)} systems: expected one")
     places = [measure_place(name, baseline.measures, "measure of the baseline") for name in scores.measures]
     return replace(
-        baseline, measures=scores.measures, values=baseline.values[places], reasons=baseline.reasons[places],
+        baseline,
+        measures=scores.measures,
+        values=baseline.values[places],
+        reasons=baseline.reasons[places],
         definitions=(),
-    )  # fmt: skip
+    )
 
 
 def _with_rankings(decision: Decision, evaluation: Evaluation, old: str, new: str, pair: _Pair) -> Decision:
@@ -460,9 +492,11 @@ class _Limits(NamedTuple):
     ) -> _Limits:
         of_queries = drops_of("max_query_drop", query_drop, ends)
         return _Limits(
-            ends, drops_of("max_drop", drop, ends, percent=True),
-            {name: limit.value for name, limit in of_queries.items()}, floors_of(floor, ends),
-        )  # fmt: skip
+            ends,
+            drops_of("max_drop", drop, ends, percent=True),
+            {name: limit.value for name, limit in of_queries.items()},
+            floors_of(floor, ends),
+        )
 
     def refuse_undecidable(self, queries: Sequence[str], wanted: Mapping[str, Collection[str]], rules: Rules) -> None:
         """Fail if no result on so few queries, or on those of a group, could show that a limit is kept."""

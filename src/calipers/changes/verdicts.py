@@ -295,14 +295,26 @@ def decision_of(
     found = evidence(tested, threshold, (worst_case, best_case), changes, rules.alpha)
     difference = float(differences.mean[0])
     return Decision(
-        measure=measure, group=group, unit=rules.unit, alpha=rules.alpha, queries=n,
+        measure=measure,
+        group=group,
+        unit=rules.unit,
+        alpha=rules.alpha,
+        queries=n,
         exceeded=round(difference + max_drop, DIGITS) < 0,
-        verdict={1: NOT_WORSE, -1: WORSE, 0: UNDECIDED}[found.side], approximate=found.approximate,
-        low=found.low - share * old, high=found.high - share * old, needed=found.needed, no_sign=found.hint,
-        old=old, new=new, difference=difference, max_drop=max_drop,
-        better=int((changes > 0).sum()), losses=int((changes < 0).sum()),
+        verdict={1: NOT_WORSE, -1: WORSE, 0: UNDECIDED}[found.side],
+        approximate=found.approximate,
+        low=found.low - share * old,
+        high=found.high - share * old,
+        needed=found.needed,
+        no_sign=found.hint,
+        old=old,
+        new=new,
+        difference=difference,
+        max_drop=max_drop,
+        better=int((changes > 0).sum()),
+        losses=int((changes < 0).sum()),
         worst=tuple(islice(losses_of(differences, values, queries), rules.worst)),
-    )  # fmt: skip
+    )
 
 
 def floor_of(measure: str, group: str, floor: float, ends: Ends, values: Floats, rules: Rules) -> Floor:
@@ -315,11 +327,21 @@ def floor_of(measure: str, group: str, floor: float, ends: Ends, values: Floats,
     found = evidence(defined, floor, ends, defined - floor, rules.alpha)
     average = mean(defined.tolist())
     return Floor(
-        measure=measure, group=group, unit=rules.unit, alpha=rules.alpha, queries=len(defined),
-        exceeded=round(average - floor, DIGITS) < 0, verdict={1: NOT_BELOW, -1: BELOW, 0: UNDECIDED}[found.side],
-        approximate=found.approximate, low=found.low, high=found.high, needed=found.needed, no_sign=found.hint,
-        mean=average, floor=floor,
-    )  # fmt: skip
+        measure=measure,
+        group=group,
+        unit=rules.unit,
+        alpha=rules.alpha,
+        queries=len(defined),
+        exceeded=round(average - floor, DIGITS) < 0,
+        verdict={1: NOT_BELOW, -1: BELOW, 0: UNDECIDED}[found.side],
+        approximate=found.approximate,
+        low=found.low,
+        high=found.high,
+        needed=found.needed,
+        no_sign=found.hint,
+        mean=average,
+        floor=floor,
+    )
 
 
 def losses_of(differences: Differences, values: Floats, queries: Sequence[str]) -> Iterator[Loss]:

@@ -91,22 +91,39 @@ class AuditedLists:
 @inputs()
 @option_group("tools", Tools)
 @click.option(
-    "--tool", "tools", type=Profile(), multiple=True,
+    "--tool",
+    "tools",
+    type=Profile(),
+    multiple=True,
     help="A tool to compare, such as letor4. May be repeated [default: every tool].",
-)  # fmt: skip
-@click.option("--reference", type=Profile(), default="calipers", show_default=True,
-              help="The convention that the tools are compared with. calipers is the default of evaluate.")  # fmt: skip
+)
+@click.option(
+    "--reference",
+    type=Profile(),
+    default="calipers",
+    show_default=True,
+    help="The convention that the tools are compared with. calipers is the default of evaluate.",
+)
 @click.option("--stated", is_flag=True, help="Add the tools as Busa-Fekete et al. (2012) describe them.")
 @option_group("instead", Instead)
-@click.option("--number", metavar="NUMBER",
-              help="List the conventions that print this figure, to its digits.")  # fmt: skip
-@click.option("--explain", "query", metavar="QUERY",
-              help="Show the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
-@click.option("--run", metavar="NAME",
-              help="The run that --explain shows [default: the first], or that --number belongs to [default: "
-                   "any].")  # fmt: skip
-@click.option("--show", type=click.Choice(KINDS), multiple=True,
-              help="Print only this table. May be repeated [default: all but parts].")  # fmt: skip
+@click.option("--number", metavar="NUMBER", help="List the conventions that print this figure, to its digits.")
+@click.option(
+    "--explain",
+    "query",
+    metavar="QUERY",
+    help="Show the arithmetic of one query, term by term, under the reference and a tool.",
+)
+@click.option(
+    "--run",
+    metavar="NAME",
+    help="The run that --explain shows [default: the first], or that --number belongs to [default: any].",
+)
+@click.option(
+    "--show",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Print only this table. May be repeated [default: all but parts].",
+)
 @plot_option("the figures of each tool, and the causes of their differences")
 @option_group("lists", AuditedLists, relevant_option, depth_option, jobs_option)
 @alpha_option

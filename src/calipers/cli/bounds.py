@@ -51,14 +51,26 @@ class ScoringRules:
 @like_option
 @relevant_option
 @click.option(
-    "--sd", type=LibraryChoice("calipers.choices:DeviationOfRandom"), default="exact", show_default=True,
+    "--sd",
+    type=LibraryChoice("calipers.choices:DeviationOfRandom"),
+    default="exact",
+    show_default=True,
     help="Draw random rankings if the standard deviation has no closed form.",
-)  # fmt: skip
-@click.option("--expected", type=LibraryChoice("calipers.choices:ExpectedOfRandom"), default="exact",
-              show_default=True, help="The exact expected score, or the published formula for SP and AP.")  # fmt: skip
-@click.option("--ideal", type=LibraryChoice("calipers.choices:IdealRanking"), default="exact",
-              show_default=True, help="Score of the best ranking, the published ideal of SP and AP, or a "
-                                      "greedy ranking for measures by subtopic.")  # fmt: skip
+)
+@click.option(
+    "--expected",
+    type=LibraryChoice("calipers.choices:ExpectedOfRandom"),
+    default="exact",
+    show_default=True,
+    help="The exact expected score, or the published formula for SP and AP.",
+)
+@click.option(
+    "--ideal",
+    type=LibraryChoice("calipers.choices:IdealRanking"),
+    default="exact",
+    show_default=True,
+    help="Score of the best ranking, the published ideal of SP and AP, or a greedy ranking for measures by subtopic.",
+)
 @costs_option
 @plot_option("a histogram of the expected scores of random rankings")
 @output

@@ -150,49 +150,94 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
 # Limits, and what a job reads.
 verdict_options = declared(
     option_group(
-        "limits", GateLimits,
-        click.option("--max-drop", metavar="D|P%|MEASURE=D", multiple=True,
-                     help='Drop of the mean that is allowed: a number, a percentage of the old mean, or a limit per '
-                          'measure, as "nDCG@10=0.02"; may be repeated.'),
-        click.option("--max-query-drop", metavar="D|MEASURE=D", multiple=True,
-                     help="Drop of any single query that is allowed, for all measures or per measure."),
-        click.option("--min", metavar="F|P%|MEASURE=F", multiple=True,
-                     help='Floor for the new mean, as "nDCG@10=0.6"; 60% is 0.6 of a measure with scores from 0 to 1; '
-                          'may be repeated.'),
-        click.option("--fail-if", type=LibraryChoice("calipers.changes.verdicts:FAIL_IF"), default="drop",
-                     show_default=True,
-                     help="Exit with 1 if a mean breaks its limit on these queries (drop), only if that is shown to go "
-                          "beyond them (worse), or unless the contrary is shown (undecided)."),
+        "limits",
+        GateLimits,
+        click.option(
+            "--max-drop",
+            metavar="D|P%|MEASURE=D",
+            multiple=True,
+            help="Drop of the mean that is allowed: a number, a percentage of the old mean, or a limit per "
+            'measure, as "nDCG@10=0.02"; may be repeated.',
+        ),
+        click.option(
+            "--max-query-drop",
+            metavar="D|MEASURE=D",
+            multiple=True,
+            help="Drop of any single query that is allowed, for all measures or per measure.",
+        ),
+        click.option(
+            "--min",
+            metavar="F|P%|MEASURE=F",
+            multiple=True,
+            help='Floor for the new mean, as "nDCG@10=0.6"; 60% is 0.6 of a measure with scores from 0 to 1; '
+            "may be repeated.",
+        ),
+        click.option(
+            "--fail-if",
+            type=LibraryChoice("calipers.changes.verdicts:FAIL_IF"),
+            default="drop",
+            show_default=True,
+            help="Exit with 1 if a mean breaks its limit on these queries (drop), only if that is shown to go "
+            "beyond them (worse), or unless the contrary is shown (undecided).",
+        ),
         query_groups_option,
-        click.option("--fail-on", metavar="KINDS", multiple=True, type=Kinds(),
-                     help="Exit with 1 for these as well, separated by commas: unmatched (queries without judgments), "
-                          "missing (queries), ties, unjudged (documents in the top 10)."),
+        click.option(
+            "--fail-on",
+            metavar="KINDS",
+            multiple=True,
+            type=Kinds(),
+            help="Exit with 1 for these as well, separated by commas: unmatched (queries without judgments), "
+            "missing (queries), ties, unjudged (documents in the top 10).",
+        ),
         alpha_option,
-        click.option("--worst", type=WholeNumber(0), default=5, show_default=True, metavar="N",
-                     help="Queries with the largest loss that are named for each measure."),
+        click.option(
+            "--worst",
+            type=WholeNumber(0),
+            default=5,
+            show_default=True,
+            metavar="N",
+            help="Queries with the largest loss that are named for each measure.",
+        ),
     ),
     option_group(
-        "reports", Reports,
-        click.option("--junit", metavar="FILE", type=OUTPUT,
-                     help="Write JUnit's XML as well: one test case per measure."),
-        click.option("--annotate", is_flag=True,
-                     help="Print GitHub's annotations as well: an error, a warning or a notice for each measure."),
+        "reports",
+        Reports,
+        click.option(
+            "--junit", metavar="FILE", type=OUTPUT, help="Write JUnit's XML as well: one test case per measure."
+        ),
+        click.option(
+            "--annotate",
+            is_flag=True,
+            help="Print GitHub's annotations as well: an error, a warning or a notice for each measure.",
+        ),
     ),
-)  # fmt: skip
+)
 
 
 @grouped_command("check")
 @option_group(
-    "inputs", NewAndOld, judgments_argument, click.argument("new", metavar="NEW", type=FILE), how_to_read,
+    "inputs",
+    NewAndOld,
+    judgments_argument,
+    click.argument("new", metavar="NEW", type=FILE),
+    how_to_read,
     measures_option,
-)  # fmt: skip
-@click.option("--baseline", metavar="OLD", type=FILE,
-              help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE if "
-                   "the file has several systems).")  # fmt: skip
+)
+@click.option(
+    "--baseline",
+    metavar="OLD",
+    type=FILE,
+    help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE if "
+    "the file has several systems).",
+)
 @verdict_options
-@click.option("--other-judgments", type=LibraryChoice("calipers.changes.gate_data:OTHER_JUDGMENTS"), default="error",
-              show_default=True,
-              help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
+@click.option(
+    "--other-judgments",
+    type=LibraryChoice("calipers.changes.gate_data:OTHER_JUDGMENTS"),
+    default="error",
+    show_default=True,
+    help="What to do if the old scores were made with other judgments: fail, or warn and go on.",
+)
 @lists
 @output
 def command(

@@ -81,9 +81,13 @@ def _print_version(context: click.Context, parameter: click.Parameter, value: bo
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
     help="Show the version, and whether the scanner is compiled.",
-)  # fmt: skip
+)
 def root() -> None:
     """Evaluate search rankings: scores, bounds, significance tests, reports.
 

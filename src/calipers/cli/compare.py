@@ -58,28 +58,48 @@ class ComparisonMethod:
 def method_options(seeded: bool = True) -> Decorator:
     """Return the options of a comparison, as `method`. seeded: False if the command already has --seed."""
     return option_group(
-        "method", ComparisonMethod,
+        "method",
+        ComparisonMethod,
         significance_options(
-            "holm", "calipers.stats.comparison:TESTS",
-            others=", Dunnett's against --baseline, or posterior probabilities (bayes)", seeded=seeded,
+            "holm",
+            "calipers.stats.comparison:TESTS",
+            others=", Dunnett's against --baseline, or posterior probabilities (bayes)",
+            seeded=seeded,
         ),
-        click.option("--baseline", metavar="SYSTEM", multiple=True,
-                     help="Compare all other systems with this system only (its name, tag, file or path); may be "
-                          "repeated."),
-        click.option("--level", type=LEVEL,
-                     help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."),
-        click.option("--effect", type=LibraryChoice("calipers.choices:EffectSize"), default="d",
-                     show_default=True,
-                     help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
-                          "rank-biserial correlation."),
-        click.option("--equivalence", type=POSITIVE, metavar="MARGIN",
-                     help="Say which pairs are different, equal within this margin (two one-sided t tests), or "
-                          "undecided."),
-        click.option("--rope", type=NOT_NEGATIVE, metavar="WIDTH",
-                     help="For --test bayes: differences up to this size count as equal [default: 0.01]."),
+        click.option(
+            "--baseline",
+            metavar="SYSTEM",
+            multiple=True,
+            help="Compare all other systems with this system only (its name, tag, file or path); may be repeated.",
+        ),
+        click.option(
+            "--level",
+            type=LEVEL,
+            help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha].",
+        ),
+        click.option(
+            "--effect",
+            type=LibraryChoice("calipers.choices:EffectSize"),
+            default="d",
+            show_default=True,
+            help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
+            "rank-biserial correlation.",
+        ),
+        click.option(
+            "--equivalence",
+            type=POSITIVE,
+            metavar="MARGIN",
+            help="Say which pairs are different, equal within this margin (two one-sided t tests), or undecided.",
+        ),
+        click.option(
+            "--rope",
+            type=NOT_NEGATIVE,
+            metavar="WIDTH",
+            help="For --test bayes: differences up to this size count as equal [default: 0.01].",
+        ),
         query_groups_option,
         query_weights_option,
-    )  # fmt: skip
+    )
 
 
 @grouped_command("compare")
@@ -120,7 +140,7 @@ def command(
     calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
     calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0{repeat}"
     calipers compare qrels.txt runs/* -m "nDCG@10" --query-groups queries.csv:intent
-    """  # fmt: skip
+    """
     # With --repeats, a baseline is a system with several runs. Its name is known only after the runs were read.
     baselines = method.baseline if repeats is not None else inputs.baselines(method.baseline)
     method = replace(method, baseline=baselines)
@@ -135,9 +155,13 @@ def command(
         if len(baselines) > 1:
             raise CalipersError("--repeats takes one --baseline")
         of = repeated_runs(
-            scores, repeats=repeats, correction=method.correction, baseline=baselines[0] if baselines else None,
-            alpha=method.alpha, level=method.level,
-        )  # fmt: skip
+            scores,
+            repeats=repeats,
+            correction=method.correction,
+            baseline=baselines[0] if baselines else None,
+            alpha=method.alpha,
+            level=method.level,
+        )
         say_repeats(of)
         output.write_result(of, compared_tables(of.comparison, of.scores, show, output.format))
         conclude(of.comparison, plot)

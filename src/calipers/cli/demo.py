@@ -18,11 +18,20 @@ EXTRA = ("jinja2", "vl_convert")
 
 
 @grouped_command("demo")
-@click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=OutputFolder(),
-              help="Where the files go.")  # fmt: skip
-@click.option("--rag", is_flag=True,
-              help="Answers of four systems instead: passages, nuggets, citations, and a language model as judge.",
-              )  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    default="calipers-demo",
+    show_default=True,
+    metavar="FOLDER",
+    type=OutputFolder(),
+    help="Where the files go.",
+)
+@click.option(
+    "--rag",
+    is_flag=True,
+    help="Answers of four systems instead: passages, nuggets, citations, and a language model as judge.",
+)
 @seed_option
 @click.pass_context
 def command(context: click.Context, output: str, rag: bool, seed: int) -> None:

@@ -58,24 +58,40 @@ class Shown:
 
 @grouped_command("diff")
 @option_group(
-    "inputs", TwoSystems, judgments_argument, click.argument("old", metavar="OLD", type=FILE),
-    click.argument("new", metavar="NEW", type=FILE), how_to_read, measures_option,
-)  # fmt: skip
-@click.option("--top", type=WholeNumber(0), metavar="K",
-              help="Documents of each list that are compared [default: the cutoff of the first measure, or 10; at most "
-                   "--depth].")  # fmt: skip
+    "inputs",
+    TwoSystems,
+    judgments_argument,
+    click.argument("old", metavar="OLD", type=FILE),
+    click.argument("new", metavar="NEW", type=FILE),
+    how_to_read,
+    measures_option,
+)
+@click.option(
+    "--top",
+    type=WholeNumber(0),
+    metavar="K",
+    help="Documents of each list that are compared [default: the cutoff of the first measure, or 10; at most --depth].",
+)
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @query_groups_option
 @option_group("shown", Shown)
-@click.option("--query", metavar="TEXT",
-              help="Show both rankings of this query side by side: its id, or a part of it.")  # fmt: skip
-@click.option("--limit", type=WholeNumber(0), default=10, show_default=True, metavar="N",
-              help="Queries with the largest loss, and queries with the largest gain, that tables, Markdown and LaTeX "
-                   "show.")  # fmt: skip
-@click.option("--show", type=LibraryChoice("calipers.changes.difference:PARTS"), multiple=True,
-              help="means, groups (means for each of --query-groups), queries (all of them) or documents (each that "
-                   "entered, left or moved); may be repeated [default: means, groups, largest losses and gains; as "
-                   "CSV queries; as JSON everything].")  # fmt: skip
+@click.option("--query", metavar="TEXT", help="Show both rankings of this query side by side: its id, or a part of it.")
+@click.option(
+    "--limit",
+    type=WholeNumber(0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Queries with the largest loss, and queries with the largest gain, that tables, Markdown and LaTeX show.",
+)
+@click.option(
+    "--show",
+    type=LibraryChoice("calipers.changes.difference:PARTS"),
+    multiple=True,
+    help="means, groups (means for each of --query-groups), queries (all of them) or documents (each that "
+    "entered, left or moved); may be repeated [default: means, groups, largest losses and gains; as "
+    "CSV queries; as JSON everything].",
+)
 @plot_option("the gain or loss of every query, sorted")
 @lists
 @several_outputs

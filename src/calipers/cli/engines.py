@@ -45,11 +45,18 @@ LOCAL = (
 )
 
 engine_options = option_group(
-    "engine", Engine,
-    click.option("--engine", "name", type=click.Choice(("local", "spark")), default="local", show_default=True,
-                 help="Compute on this machine, or on Spark for data that does not fit on one machine."),
+    "engine",
+    Engine,
+    click.option(
+        "--engine",
+        "name",
+        type=click.Choice(("local", "spark")),
+        default="local",
+        show_default=True,
+        help="Compute on this machine, or on Spark for data that does not fit on one machine.",
+    ),
     click.option("--master", metavar="URL", help="Address of Spark, such as local[2], spark://host:7077 or yarn."),
-)  # fmt: skip
+)
 
 
 def scores_on_spark(

@@ -66,15 +66,26 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @click.option(
     "--interval", type=LEVEL, metavar="LEVEL", help="Add confidence intervals of the means, for example 0.95."
 )
-@click.option("--interval-by", type=LibraryChoice("calipers.choices:IntervalMethod"), default="auto",
-              show_default=True,
-              help="Student's interval, Student's on the logit scale, or the BCa bootstrap. auto is Student's, or "
-                   "logit if Student's would leave the range of the measure.")  # fmt: skip
-@click.option("--baseline", metavar="SYSTEM", multiple=True,
-              help="Mark means that differ significantly from the mean of this system (name, tag, file or path). May "
-                   "be repeated.")  # fmt: skip
-@click.option("--test", type=LibraryChoice("calipers.choices:TestName"),
-              help="Test for the marks, with Holm's correction [default: t].")  # fmt: skip
+@click.option(
+    "--interval-by",
+    type=LibraryChoice("calipers.choices:IntervalMethod"),
+    default="auto",
+    show_default=True,
+    help="Student's interval, Student's on the logit scale, or the BCa bootstrap. auto is Student's, or "
+    "logit if Student's would leave the range of the measure.",
+)
+@click.option(
+    "--baseline",
+    metavar="SYSTEM",
+    multiple=True,
+    help="Mark means that differ significantly from the mean of this system (name, tag, file or path). May "
+    "be repeated.",
+)
+@click.option(
+    "--test",
+    type=LibraryChoice("calipers.choices:TestName"),
+    help="Test for the marks, with Holm's correction [default: t].",
+)
 @plot_option("the mean of each system with its confidence interval")
 @query_groups_option
 @query_weights_option

@@ -155,7 +155,7 @@ def command(
     calipers fuse runs/* --method combmnz --normalize minmax -o fused.run
     calipers fuse a.run b.run --method rrf --weight 2 --weight 1
     calipers fuse runs/* --bound naive --qrels qrels.txt -o ceiling.run
-    """  # fmt: skip
+    """
     if bound.rule is None and bound.qrels is not None:
         raise CalipersError("--qrels needs --bound: a fusion does not use judgments")
     if bound.rule is None and (bound.by, bound.votes) != ("search", "all"):
@@ -174,15 +174,29 @@ def command(
         if bound.rule is not None and bound.qrels is not None:
             known = runs.read_judgments(bound.qrels)
             made = fusion_bound(
-                known, opened, bound.rule, by=bound.by, votes=bound.votes, **vars(kept), jobs=jobs, progress=advance,
+                known,
+                opened,
+                bound.rule,
+                by=bound.by,
+                votes=bound.votes,
+                **vars(kept),
+                jobs=jobs,
+                progress=advance,
                 warn=False,
-            )  # fmt: skip
+            )
         else:
             made = fuse(
-                opened, fusion.method or "combmnz", normalize=fusion.normalize, weights=_weights(fusion.weights),
-                k=fusion.constant, p=fusion.persistence, **vars(kept), jobs=jobs, progress=advance,
+                opened,
+                fusion.method or "combmnz",
+                normalize=fusion.normalize,
+                weights=_weights(fusion.weights),
+                k=fusion.constant,
+                p=fusion.persistence,
+                **vars(kept),
+                jobs=jobs,
+                progress=advance,
                 warn=False,
-            )  # fmt: skip
+            )
     if bound.rule is not None:
         note(oracle_note(bound.rule, made))
     warn(made.fusion_notes, strict)

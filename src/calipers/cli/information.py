@@ -66,17 +66,27 @@ class RankingPolicies:
 
 
 _lists = option_group(
-    "lists", RankingPolicies,
-    click.option("--rel", type=NUMBER, default=1.0, show_default=True,
-                 help="The smallest grade that is relevant."),
-    click.option("--cut", type=LibraryChoice("calipers.measures.information:CUTS"), default="relevant",
-                 show_default=True, help="Cut each list after its last relevant document, or not at all (none)."),
-    click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
-                 help="Order of documents with equal scores. average counts a tied pair half in each order."),
+    "lists",
+    RankingPolicies,
+    click.option("--rel", type=NUMBER, default=1.0, show_default=True, help="The smallest grade that is relevant."),
+    click.option(
+        "--cut",
+        type=LibraryChoice("calipers.measures.information:CUTS"),
+        default="relevant",
+        show_default=True,
+        help="Cut each list after its last relevant document, or not at all (none).",
+    ),
+    click.option(
+        "--ties",
+        type=LibraryChoice("calipers.choices:TieRule"),
+        default="average",
+        show_default=True,
+        help="Order of documents with equal scores. average counts a tied pair half in each order.",
+    ),
     depth_option,
     strict_option,
     jobs_option,
-)  # fmt: skip
+)
 
 
 # -- RIC ---------------------------------------------------------------------------------------------
@@ -96,7 +106,7 @@ def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output)
 
     \b
     calipers information ric qrels.txt runs/* --format csv
-    """  # fmt: skip
+    """
     from calipers.collection.preferences import Preferences
     from calipers.information.ric_of_preferences import preference_ric
     from calipers.information.ric_scores import RicStudy, ric as ric_of
@@ -200,7 +210,7 @@ def difference(
     \b
     calipers information difference qrels.txt runs/* --plot difference.html
     calipers information difference qrels.txt runs/* --groups teams.csv --format csv
-    """  # fmt: skip
+    """
     from calipers.information.information_difference import difference as difference_of
 
     of_group = None if groups is None else read_system_groups(groups)
@@ -277,7 +287,7 @@ def tau(
     \b
     calipers information tau scores.csv --x ERR --y nDCG --given AP
     calipers information tau err.csv ndcg.csv ap.csv --given ap
-    """  # fmt: skip
+    """
     from calipers.information.information_tau import tau as tau_of
 
     found = tau_of(scores.open(), x=x, y=y, given=given, ties=ties)

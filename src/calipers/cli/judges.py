@@ -120,8 +120,9 @@ class JudgesTables:
     help="Other tables; may be repeated [default: agreement, and with --systems effects; in formats other than "
     "table and markdown, the last that was asked for].",
 )
-@click.option("--threshold", type=NUMBER,
-              help="With a table of verdicts: judges' labels of at least this value count as passed.")  # fmt: skip
+@click.option(
+    "--threshold", type=NUMBER, help="With a table of verdicts: judges' labels of at least this value count as passed."
+)
 @click.option("--human-threshold", type=NUMBER, help="With a table of verdicts: the same for the labels of people.")
 @click.option(
     "--level",
@@ -165,7 +166,7 @@ def command(
     calipers judges human.qrels llm.qrels --map 'human:>=2' --show confusion
     calipers judges human-part.qrels llm-all.qrels --systems runs/* -m nDCG@10 --correct
     calipers judges verdicts.csv
-    """  # fmt: skip
+    """
     from calipers.experiment import Experiment
 
     if not asked_judges.judges:
@@ -180,9 +181,7 @@ def command(
     runs = asked_judges.runs() if asked_judges.systems else None
     with progress(len(others) + 1 if runs else 0, "judges") as advance:
         given = Experiment(known, runs, named, jobs=lists.jobs, progress=advance, warn=False, **lists.policies)
-        found = given.judges(
-            others, map=asked_judges.maps or None, combine=asked_judges.combine, **vars(significance)
-        )  # fmt: skip
+        found = given.judges(others, map=asked_judges.maps or None, combine=asked_judges.combine, **vars(significance))
     drawn = {"seed": significance.seed, **({} if asked.draws is None else {"draws": asked.draws})}
     tables = {name: each for what in wanted for name, each in _tables(found, what, asked, drawn, of_group).items()}
     _say(found, wanted, tables, lists.strict)
@@ -209,9 +208,13 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
             "--map and --combine are for judgments; for verdicts, use --threshold and --human-threshold"
         )
     found = judge_verdicts(
-        given.human, threshold=asked.threshold, human_threshold=asked.human_threshold, columns=given.columns,
-        level=asked.level, seed=seed,
-    )  # fmt: skip
+        given.human,
+        threshold=asked.threshold,
+        human_threshold=asked.human_threshold,
+        columns=given.columns,
+        level=asked.level,
+        seed=seed,
+    )
     warn(found.notes, strict)
     tables = {"verdicts": ("verdicts compared with people", found.table())}
     if found.differences:

@@ -82,7 +82,7 @@ def command(
     calipers metaeval qrels.txt runs/* -m "nDCG@{5,10} V1(nDCG@{5,10}) V2(nDCG@{5,10})" --sets all,uninformative,ideal
     calipers metaeval qrels.txt runs/* -m "AP nDCG@10 RR" --table power --test bootstrap
     calipers metaeval ap.csv rr.csv --table power,tau,stability
-    """  # fmt: skip
+    """
     wanted = words(tables)
     _check_tables(wanted)
     meta = _evaluated(inputs, words(sets), method, lists)

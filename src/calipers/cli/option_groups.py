@@ -17,17 +17,40 @@ Decorator = Callable[[Any], Any]
 # Options that many commands share. Help shows them after the options of the command itself, under these headings.
 HEADINGS = {
     "Reading files": (
-        "--judgments-as", "--systems-as", "--columns", "--judgments-columns", "--systems-columns", "--combine",
-        "--rename-grades", "--rollup", "--rollup-by", "--drop-own-ids", "--query-ids", "--encoding", "--max-unpacked",
-        "--jobs", "--progress",
+        "--judgments-as",
+        "--systems-as",
+        "--columns",
+        "--judgments-columns",
+        "--systems-columns",
+        "--combine",
+        "--rename-grades",
+        "--rollup",
+        "--rollup-by",
+        "--drop-own-ids",
+        "--query-ids",
+        "--encoding",
+        "--max-unpacked",
+        "--jobs",
+        "--progress",
     ),
     "Scoring": (
-        "--like", "--ties", "--relevant", "--depth", "--condensed", "--empty", "--missing", "--degenerate",
-        "--unmatched", "--strict", "--costs", "--population", "--import",
+        "--like",
+        "--ties",
+        "--relevant",
+        "--depth",
+        "--condensed",
+        "--empty",
+        "--missing",
+        "--degenerate",
+        "--unmatched",
+        "--strict",
+        "--costs",
+        "--population",
+        "--import",
     ),
     "Statistics": ("--test", "--correction", "--alpha", "--samples", "--seed"),
     "Output": ("--format", "--safe-csv", "--plot", "--output", "--help"),
-}  # fmt: skip
+}
 HEADING_OF = {option: heading for heading, options in HEADINGS.items() for option in options}
 
 

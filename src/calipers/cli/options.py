@@ -192,47 +192,74 @@ max_unpacked_option = click.option(
     "--max-unpacked", type=GIGABYTES, metavar="GB", help="Largest size that a compressed file may unpack to."
 )
 columns_option = click.option(
-    "--columns", metavar="ROLE=NAME,...", callback=_roles,
+    "--columns",
+    metavar="ROLE=NAME,...",
+    callback=_roles,
     help="Names of the columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model. Columns "
-         "of a table without a header have the names 1, 2, ...",
-)  # fmt: skip
+    "of a table without a header have the names 1, 2, ...",
+)
 columns_apart = declared(
-    click.option("--judgments-columns", metavar="ROLE=NAME,...", callback=_roles,
-                 help="Columns of the judgments, if they differ from --columns."),
-    click.option("--systems-columns", metavar="ROLE=NAME,...", callback=_roles,
-                 help="Columns of the systems, if they differ from --columns."),
-)  # fmt: skip
+    click.option(
+        "--judgments-columns",
+        metavar="ROLE=NAME,...",
+        callback=_roles,
+        help="Columns of the judgments, if they differ from --columns.",
+    ),
+    click.option(
+        "--systems-columns",
+        metavar="ROLE=NAME,...",
+        callback=_roles,
+        help="Columns of the systems, if they differ from --columns.",
+    ),
+)
 combine_option = click.option(
-    "--combine", "combine_grades", type=LibraryChoice("calipers.collection.repeated:COMBINE"),
+    "--combine",
+    "combine_grades",
+    type=LibraryChoice("calipers.collection.repeated:COMBINE"),
     help="Combine several grades of a document into one. Without this option, different grades are an error.",
-)  # fmt: skip
+)
 rename_option = click.option(
-    "--rename-grades", metavar="GRADES", callback=_new_grades,
+    "--rename-grades",
+    metavar="GRADES",
+    callback=_new_grades,
     help='Read each grade as another one, such as "1:0 2:1 3:2 4:3 5:4" for stars. Names all grades of the judgments.',
-)  # fmt: skip
+)
 rollup_options = declared(
-    click.option("--rollup", type=LibraryChoice("calipers.collection.repeated:ROLLUP"),
-                 help="Turn passages into documents, scored by their best passage, the sum of passages, or the first."),
-    click.option("--rollup-by", metavar="SEPARATOR|FILE",
-                 help="Text between the ids of document and passage, or a file with a passage and its document on each "
-                      "line [default: #]."),
-)  # fmt: skip
+    click.option(
+        "--rollup",
+        type=LibraryChoice("calipers.collection.repeated:ROLLUP"),
+        help="Turn passages into documents, scored by their best passage, the sum of passages, or the first.",
+    ),
+    click.option(
+        "--rollup-by",
+        metavar="SEPARATOR|FILE",
+        help="Text between the ids of document and passage, or a file with a passage and its document on each "
+        "line [default: #].",
+    ),
+)
 drop_own_ids_option = click.option(
-    "--drop-own-ids", is_flag=True,
+    "--drop-own-ids",
+    is_flag=True,
     help="Leave out documents that have the id of their query, as in the runs of ArguAna and Quora.",
-)  # fmt: skip
+)
 query_ids_option = click.option(
-    "--query-ids", metavar="FILE", type=FILE,
+    "--query-ids",
+    metavar="FILE",
+    type=FILE,
     help="File with one query id per line, for search responses that contain no query id. The order must match the "
-         "responses.",
-)  # fmt: skip
+    "responses.",
+)
 encoding_option = click.option(
-    "--encoding", metavar="NAME",
+    "--encoding",
+    metavar="NAME",
     help="Encoding of text files that are not in UTF-8, for example cp1252 for files of Windows programs.",
-)  # fmt: skip
+)
 how_to_read_files = declared(
-    click.option("--judgments-as", type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMATS"),
-                 help="Format of JUDGMENTS. By default, the content decides."),
+    click.option(
+        "--judgments-as",
+        type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMATS"),
+        help="Format of JUDGMENTS. By default, the content decides.",
+    ),
     systems_as_option("SYSTEM", LibraryChoice("calipers.collection.sources:SYSTEM_FORMATS")),
     columns_option,
     columns_apart,
@@ -241,7 +268,7 @@ how_to_read_files = declared(
     query_ids_option,
     encoding_option,
     max_unpacked_option,
-)  # fmt: skip
+)
 how_to_read = declared(how_to_read_files, combine_option, rename_option)
 
 
@@ -265,11 +292,14 @@ class PopulationName(click.ParamType):  # type: ignore[type-arg]  # not generic 
 
 def population_option(command: Command) -> Command:
     return click.option(
-        "--population", default=DEFAULT_POPULATION, show_default=True, type=PopulationName(),
+        "--population",
+        default=DEFAULT_POPULATION,
+        show_default=True,
+        type=PopulationName(),
         help="Documents that random rankings shuffle: the judged ones (pool), those that the run returned (retrieved), "
-             "the judged ones and the unjudged ones that the run ranks above them (union), or N documents, of "
-             "which the unjudged ones are not relevant.",
-    )(command)  # fmt: skip
+        "the judged ones and the unjudged ones that the run ranks above them (union), or N documents, of "
+        "which the unjudged ones are not relevant.",
+    )(command)
 
 
 def _import_files(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
@@ -282,17 +312,28 @@ def _import_files(context: click.Context, parameter: click.Parameter, paths: tup
 def import_option(command: Command) -> Command:
     """Add --import FILE. The measures that the file declares are known before names of measures are read."""
     return click.option(
-        "--import", multiple=True, metavar="FILE.py", type=FILE, expose_value=False, is_eager=True,
-        callback=_import_files, help="Python file that declares measures of your own; may be repeated.",
-    )(command)  # fmt: skip
+        "--import",
+        multiple=True,
+        metavar="FILE.py",
+        type=FILE,
+        expose_value=False,
+        is_eager=True,
+        callback=_import_files,
+        help="Python file that declares measures of your own; may be repeated.",
+    )(command)
 
 
 def measures_option(command: Command) -> Command:
     """Add -m NAMES and --import FILE."""
     return click.option(
-        "-m", "--measure", "measures", multiple=True, metavar="NAMES", type=MeasureNames(),
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="NAMES",
+        type=MeasureNames(),
         help='Measures, such as "nDCG@{5,10} AP(rel=2)@100 RBP(p=0.8)"; may be repeated.',
-    )(import_option(command))  # fmt: skip
+    )(import_option(command))
 
 
 class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
@@ -318,18 +359,21 @@ class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 
 def like_option(command: Command) -> Command:
     return click.option(
-        "--like", type=Profile(),
+        "--like",
+        type=Profile(),
         help="Use the conventions of a tool as defaults: trec_eval (10.0), letor4, yahoo, lightgbm, letor4:stated and "
-             "others.",
-    )(command)  # fmt: skip
+        "others.",
+    )(command)
 
 
 def relevant_option(command: Command) -> Command:
     return click.option(
-        "--relevant", type=NUMBER, metavar="GRADE",
+        "--relevant",
+        type=NUMBER,
+        metavar="GRADE",
         help="Smallest relevant grade, for measures whose name leaves it open, such as AP, and for tools that know "
-             "only relevant or not [default: 1, or that of --like].",
-    )(command)  # fmt: skip
+        "only relevant or not [default: 1, or that of --like].",
+    )(command)
 
 
 def depth_option(command: Command) -> Command:
@@ -343,7 +387,7 @@ def strict_option(command: Command) -> Command:
 def jobs_option(command: Command) -> Command:
     return click.option(
         "--jobs", type=WholeNumber(1), help="Number of threads that read files [default: number of cores]."
-    )(command)  # fmt: skip
+    )(command)
 
 
 def alpha_option(command: Command) -> Command:
@@ -356,10 +400,11 @@ def seed_option(command: Command) -> Command:
 
 def repeats_option(command: Command) -> Command:
     return click.option(
-        "--repeats", metavar="PATTERN",
+        "--repeats",
+        metavar="PATTERN",
         help="Several runs of one system (seeds, folds), whose luck is a random effect: how they are named, such as "
-             "'{system}-seed{repeat}'.",
-    )(command)  # fmt: skip
+        "'{system}-seed{repeat}'.",
+    )(command)
 
 
 def plot_option(what: str) -> Callable[[Command], Command]:
@@ -394,29 +439,39 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 costs_option = click.option(
-    "--costs", metavar="FILE", type=FILE,
+    "--costs",
+    metavar="FILE",
+    type=FILE,
     help="For TBG, U-measure, BPM, IFT, EC(...) and others: lines of document and the cost of reading it.",
-)  # fmt: skip
+)
 
 
 query_texts_option = click.option(
-    "--query-texts", type=FILE, metavar="FILE",
+    "--query-texts",
+    type=FILE,
+    metavar="FILE",
     help="Texts of the queries: BEIR's queries.jsonl, or lines of an id and a text.",
-)  # fmt: skip
+)
 document_texts_option = click.option(
-    "--document-texts", type=FILE, metavar="FILE",
+    "--document-texts",
+    type=FILE,
+    metavar="FILE",
     help="Titles or texts of the documents, in the same formats.",
-)  # fmt: skip
+)
 
 query_groups_option = click.option(
-    "--query-groups", metavar="FILE[:COLUMN]", type=FILE,
+    "--query-groups",
+    metavar="FILE[:COLUMN]",
+    type=FILE,
     help="Add results for groups of queries. A table of queries and groups, such as queries.csv:intent.",
-)  # fmt: skip
+)
 
 query_weights_option = click.option(
-    "--query-weights", metavar="FILE[:COLUMN]", type=FILE,
+    "--query-weights",
+    metavar="FILE[:COLUMN]",
+    type=FILE,
     help="Weighted means: a table of queries and weights, such as how often users asked each query.",
-)  # fmt: skip
+)
 
 
 def read_system_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:

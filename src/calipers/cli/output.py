@@ -115,20 +115,34 @@ safe_csv_option = click.option(
     "--safe-csv", is_flag=True, help="In CSV, put ' before text that a spreadsheet would take for a formula."
 )
 _format = declared(
-    click.option("--format", type=LibraryChoice("calipers.choices:TableFormat"),
-                 help="Format of the output [default: by the ending of -o, or table]."),
+    click.option(
+        "--format",
+        type=LibraryChoice("calipers.choices:TableFormat"),
+        help="Format of the output [default: by the ending of -o, or table].",
+    ),
     safe_csv_option,
-)  # fmt: skip
+)
 
 # One table, as `output`.
 output = option_group(
-    "output", Output, _format,
-    click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT,
-                 help="Write to this file instead of the screen."),
-)  # fmt: skip
+    "output",
+    Output,
+    _format,
+    click.option(
+        "-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file instead of the screen."
+    ),
+)
 # Several tables, as `output`.
 several_outputs = option_group(
-    "output", Output, _format,
-    click.option("-o", "--output", "file", metavar="FILE", type=OutputFile(folder=True),
-                 help="Write to this file instead of the screen; into a folder, one file per table."),
-)  # fmt: skip
+    "output",
+    Output,
+    _format,
+    click.option(
+        "-o",
+        "--output",
+        "file",
+        metavar="FILE",
+        type=OutputFile(folder=True),
+        help="Write to this file instead of the screen; into a folder, one file per table.",
+    ),
+)

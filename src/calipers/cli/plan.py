@@ -55,31 +55,65 @@ class Design:
         from calipers.planning.sample_size import plan
 
         return plan(
-            scores, difference=self.difference, power=self.power, alpha=self.alpha, pairs=self.pairs,
-            queries=self.queries, design=self.design, upper=self.upper, over=self.over, samples=self.samples,
+            scores,
+            difference=self.difference,
+            power=self.power,
+            alpha=self.alpha,
+            pairs=self.pairs,
+            queries=self.queries,
+            design=self.design,
+            upper=self.upper,
+            over=self.over,
+            samples=self.samples,
             seed=self.seed,
-        )  # fmt: skip
+        )
 
 
 @grouped_command("plan")
 @inputs(optional=True)
 @option_group("design", Design)
-@click.option("--difference", type=POSITIVE, metavar="D",
-              help="Difference between two systems [default: the smallest that these queries can detect].")  # fmt: skip
+@click.option(
+    "--difference",
+    type=POSITIVE,
+    metavar="D",
+    help="Difference between two systems [default: the smallest that these queries can detect].",
+)
 @click.option("--power", type=SHARE, default=0.8, show_default=True, help="Probability of detecting the difference.")
 @alpha_option
-@click.option("--pairs", default=1, show_default=True, metavar="N|all", type=PAIRS,
-              help="Number of pairs that will be tested, or all. Alpha is divided by it (Bonferroni).")  # fmt: skip
-@click.option("--queries", type=WholeNumber(2), metavar="N",
-              help="Number of available queries [default: the queries of the pilot].")  # fmt: skip
-@click.option("--design", type=LibraryChoice("calipers.choices:Design"), default="t",
-              show_default=True,
-              help="Paired t test; one-way or two-way (queries as blocks) analysis of variance, for the difference of "
-                   "the best and the worst mean; or a randomisation or bootstrap test, simulated.")  # fmt: skip
-@click.option("--over", type=WholeNumber(2), metavar="M",
-              help="Number of systems that anova and anova2 will compare [default: that of the pilot].")  # fmt: skip
-@click.option("--upper", type=LEVEL, metavar="LEVEL",
-              help="Plan for the upper limit of the standard deviation at this confidence, such as 0.8.")  # fmt: skip
+@click.option(
+    "--pairs",
+    default=1,
+    show_default=True,
+    metavar="N|all",
+    type=PAIRS,
+    help="Number of pairs that will be tested, or all. Alpha is divided by it (Bonferroni).",
+)
+@click.option(
+    "--queries",
+    type=WholeNumber(2),
+    metavar="N",
+    help="Number of available queries [default: the queries of the pilot].",
+)
+@click.option(
+    "--design",
+    type=LibraryChoice("calipers.choices:Design"),
+    default="t",
+    show_default=True,
+    help="Paired t test; one-way or two-way (queries as blocks) analysis of variance, for the difference of "
+    "the best and the worst mean; or a randomisation or bootstrap test, simulated.",
+)
+@click.option(
+    "--over",
+    type=WholeNumber(2),
+    metavar="M",
+    help="Number of systems that anova and anova2 will compare [default: that of the pilot].",
+)
+@click.option(
+    "--upper",
+    type=LEVEL,
+    metavar="LEVEL",
+    help="Plan for the upper limit of the standard deviation at this confidence, such as 0.8.",
+)
 @repeats_option
 @click.option(
     "--samples", type=WholeNumber(1), help="Samples of each simulated test [default: 1000, or what alpha needs]."

@@ -60,29 +60,48 @@ class Significance:
 
 # As `lists`.
 lists = option_group(
-    "lists", ListPolicies,
+    "lists",
+    ListPolicies,
     like_option,
-    click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"),
-                 help="Order of documents with equal scores: the average over all orders, or one order "
-                      "[default: average, or that of --like]."),
+    click.option(
+        "--ties",
+        type=LibraryChoice("calipers.choices:TieRule"),
+        help="Order of documents with equal scores: the average over all orders, or one order "
+        "[default: average, or that of --like].",
+    ),
     relevant_option,
     depth_option,
     click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
-    click.option("--empty", type=POLICY, metavar="NUMBER|skip|error",
-                 help="Score of a query without relevant documents [default: 0, or that of --like; normalised "
-                      "measures: skip]."),
-    click.option("--missing", type=POLICY, metavar="NUMBER|skip|error",
-                 help="Score of a query that is missing from a run [default: 0, or that of --like; without "
-                      "either, compare and check refuse runs that lack most queries]."),
-    click.option("--degenerate", type=POLICY, metavar="NUMBER|skip|error",
-                 help="Normalised score of a query on which all rankings score the same."),
+    click.option(
+        "--empty",
+        type=POLICY,
+        metavar="NUMBER|skip|error",
+        help="Score of a query without relevant documents [default: 0, or that of --like; normalised measures: skip].",
+    ),
+    click.option(
+        "--missing",
+        type=POLICY,
+        metavar="NUMBER|skip|error",
+        help="Score of a query that is missing from a run [default: 0, or that of --like; without "
+        "either, compare and check refuse runs that lack most queries].",
+    ),
+    click.option(
+        "--degenerate",
+        type=POLICY,
+        metavar="NUMBER|skip|error",
+        help="Normalised score of a query on which all rankings score the same.",
+    ),
     costs_option,
-    click.option("--unmatched", type=LibraryChoice("calipers.choices:Unmatched"), default="error",
-                 show_default=True,
-                 help="What to do if no document of a run is judged: refuse the run, or warn and score it."),
+    click.option(
+        "--unmatched",
+        type=LibraryChoice("calipers.choices:Unmatched"),
+        default="error",
+        show_default=True,
+        help="What to do if no document of a run is judged: refuse the run, or warn and score it.",
+    ),
     strict_option,
     jobs_option,
-)  # fmt: skip
+)
 
 
 def significance_options(
@@ -94,17 +113,30 @@ def significance_options(
     seeded: False if the command has an option --seed already.
     """
     return declared(
-        click.option("--test", type=LibraryChoice(tests), default="t", show_default=True,
-                     help="Paired t, Wilcoxon, sign test, sign-flip randomisation, Sakai's bootstrap, or randomised "
-                          f"Tukey HSD{others}."),
-        click.option("--correction", type=LibraryChoice("calipers.choices:Correction"), default=correction,
-                     show_default=True,
-                     help="Correction for many pairs, within each measure. Tukey's and Dunnett's tests need none."),
+        click.option(
+            "--test",
+            type=LibraryChoice(tests),
+            default="t",
+            show_default=True,
+            help="Paired t, Wilcoxon, sign test, sign-flip randomisation, Sakai's bootstrap, or randomised "
+            f"Tukey HSD{others}.",
+        ),
+        click.option(
+            "--correction",
+            type=LibraryChoice("calipers.choices:Correction"),
+            default=correction,
+            show_default=True,
+            help="Correction for many pairs, within each measure. Tukey's and Dunnett's tests need none.",
+        ),
         alpha_option,
-        click.option("--samples", metavar="N|all", type=SAMPLES,
-                     help="Samples of resampling tests. 'all' enumerates all samples if there are few queries."),
+        click.option(
+            "--samples",
+            metavar="N|all",
+            type=SAMPLES,
+            help="Samples of resampling tests. 'all' enumerates all samples if there are few queries.",
+        ),
         *([seed_option] if seeded else []),
-    )  # fmt: skip
+    )
 
 
 # As `significance`.

@@ -71,20 +71,38 @@ class PoolOutput(Output):
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list.")
 @click.option("--budget", type=WholeNumber(1), help="Largest number of documents, over all queries.")
-@click.option("--judged", metavar="JUDGMENTS", type=FILE,
-              help="Existing judgments. With measures, the documents that decide most come first.")  # fmt: skip
-@click.option("--method", type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
-              help="By depth, by the weights of RBP, interleaved by system, or by what decides most "
-                   "(next) [default: next with --judged and -m, else depth with --depth, else rbp].")  # fmt: skip
+@click.option(
+    "--judged",
+    metavar="JUDGMENTS",
+    type=FILE,
+    help="Existing judgments. With measures, the documents that decide most come first.",
+)
+@click.option(
+    "--method",
+    type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
+    help="By depth, by the weights of RBP, interleaved by system, or by what decides most "
+    "(next) [default: next with --judged and -m, else depth with --depth, else rbp].",
+)
 @click.option("-p", "persistence", type=SHARE, default=0.8, show_default=True, help="The persistence of RBP.")
 @measures_option
-@click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",
-              help="For the method next: number of documents per query that nobody retrieved.")  # fmt: skip
-@click.option("--max-grade", type=NUMBER, metavar="GRADE",
-              help="For the method next: the largest grade that a document may get.")  # fmt: skip
-@click.option("--leave-out", metavar="CSV", type=FILE,
-              help="Show what each run and group loses if the documents that only it found are unjudged, instead. The "
-                   "first two columns of the CSV file are systems and groups. Needs --judged.")  # fmt: skip
+@click.option(
+    "--unseen",
+    type=WholeNumber(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="For the method next: number of documents per query that nobody retrieved.",
+)
+@click.option(
+    "--max-grade", type=NUMBER, metavar="GRADE", help="For the method next: the largest grade that a document may get."
+)
+@click.option(
+    "--leave-out",
+    metavar="CSV",
+    type=FILE,
+    help="Show what each run and group loses if the documents that only it found are unjudged, instead. The "
+    "first two columns of the CSV file are systems and groups. Needs --judged.",
+)
 @systems_as_option("SYSTEM", TABLES_OR_RUN)
 @columns_option
 @columns_apart
@@ -96,9 +114,12 @@ class PoolOutput(Output):
 @jobs_option
 @query_texts_option
 @document_texts_option
-@click.option("--format", type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl", "ratings")),
-              help="Table format, or for assessors: qrels without grades, JSON lines, or a CSV file of ratings to "
-                   "fill in [default: by the ending of -o, .csv for ratings; otherwise table].")  # fmt: skip
+@click.option(
+    "--format",
+    type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl", "ratings")),
+    help="Table format, or for assessors: qrels without grades, JSON lines, or a CSV file of ratings to "
+    "fill in [default: by the ending of -o, .csv for ratings; otherwise table].",
+)
 @safe_csv_option
 @click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
 def command(
@@ -147,9 +168,13 @@ def _pool(runs: Runs, pooling: Pooling) -> JudgingPool:
             if pooling.method == "next":
                 raise CalipersError("--method next needs judgments: --judged FILE")
             return pool(
-                opened, method=pooling.method, measures=runs.measures or None, jobs=pooling.jobs, progress=advance,
+                opened,
+                method=pooling.method,
+                measures=runs.measures or None,
+                jobs=pooling.jobs,
+                progress=advance,
                 **size,
-            )  # fmt: skip
+            )
         method: PoolMethod = pooling.method or (
             "next" if runs.measures else "rbp" if pooling.depth is None else "depth"
         )

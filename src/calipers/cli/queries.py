@@ -46,8 +46,9 @@ class QuerySelection:
 @like_option
 @relevant_option
 @option_group("thresholds", "calipers.limits.query_types:Thresholds")
-@click.option("--uninformative", type=NUMBER, default=0.1, show_default=True,
-              help="Largest difference of an uninformative query.")  # fmt: skip
+@click.option(
+    "--uninformative", type=NUMBER, default=0.1, show_default=True, help="Largest difference of an uninformative query."
+)
 @click.option("--ideal", type=NUMBER, default=0.5, show_default=True, help="Smallest difference of an ideal query.")
 @click.option("--hard", type=NUMBER, default=0.3, show_default=True, help="Largest actual score of a hard query.")
 @click.option("--easy", type=NUMBER, default=0.7, show_default=True, help="Smallest expected score of an easy query.")

@@ -82,23 +82,50 @@ class SignificanceTest:
     "--pairs", is_flag=True, help="Show ranges of the differences of all pairs of systems, and which pairs are decided."
 )
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
-@click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",
-              help="Number of documents per query that nobody retrieved, and that may be relevant, too.")  # fmt: skip
-@click.option("--max-grade", type=NUMBER, metavar="GRADE",
-              help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
+@click.option(
+    "--unseen",
+    type=WholeNumber(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Number of documents per query that nobody retrieved, and that may be relevant, too.",
+)
+@click.option(
+    "--max-grade",
+    type=NUMBER,
+    metavar="GRADE",
+    help="The largest grade that unjudged documents may get [default: the judgments' largest].",
+)
 @like_option
-@click.option("--ties", type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
-              help="Order of documents with equal scores [default: average, or the rule of --like].")  # fmt: skip
+@click.option(
+    "--ties",
+    type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
+    help="Order of documents with equal scores [default: average, or the rule of --like].",
+)
 @relevant_option
 @depth_option
-@click.option("--empty", type=POLICY, metavar="NUMBER",
-              help="Score if a grading leaves a measure undefined, mostly because no document is relevant "
-                   "[default: 0, or the rule of --like].")  # fmt: skip
+@click.option(
+    "--empty",
+    type=POLICY,
+    metavar="NUMBER",
+    help="Score if a grading leaves a measure undefined, mostly because no document is relevant "
+    "[default: 0, or the rule of --like].",
+)
 @costs_option
-@click.option("--test", type=LibraryChoice("calipers.choices:TestName"), default="t", show_default=True,
-              help="With --pairs: significance test of the differences.")  # fmt: skip
-@click.option("--correction", type=LibraryChoice("calipers.choices:Correction"), default="holm",
-              show_default=True, help="Correction for the number of pairs.")  # fmt: skip
+@click.option(
+    "--test",
+    type=LibraryChoice("calipers.choices:TestName"),
+    default="t",
+    show_default=True,
+    help="With --pairs: significance test of the differences.",
+)
+@click.option(
+    "--correction",
+    type=LibraryChoice("calipers.choices:Correction"),
+    default="holm",
+    show_default=True,
+    help="Correction for the number of pairs.",
+)
 @alpha_option
 @plot_option("the ranges, or with --pairs the partial order of decided pairs")
 @strict_option

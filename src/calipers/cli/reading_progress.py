@@ -20,9 +20,11 @@ def progress_option(command: Any) -> Any:
     import click
 
     return click.option(
-        "--progress/--no-progress", "show", default=None,
+        "--progress/--no-progress",
+        "show",
+        default=None,
         help="Show how much has been read and how long the rest takes [default: on a terminal].",
-    )(command)  # fmt: skip
+    )(command)
 
 
 @contextmanager

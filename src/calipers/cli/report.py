@@ -38,8 +38,15 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @grouped_command("report")
 @inputs()
 @option_group("choices", "calipers.report.material:ReportOptions")
-@click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
-              help="The HTML page to write.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    default="report.html",
+    show_default=True,
+    metavar="FILE",
+    type=OUTPUT,
+    help="The HTML page to write.",
+)
 @click.option("--title", default="", help="Title of the page [default: names of the systems and the judgments].")
 @click.option(
     "--baseline",
@@ -55,15 +62,21 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
     help="Write only these sections, separated by spaces: systems, changes, between, differs, groups, judges, "
     "unjudged, plan, queries, tools, measures, alike, quality, method.",
 )
-@click.option("--top", type=WholeNumber(0), default=10, show_default=True,
-              help="Number of documents of each ranking to show.")  # fmt: skip
+@click.option(
+    "--top", type=WholeNumber(0), default=10, show_default=True, help="Number of documents of each ranking to show."
+)
 @option_group("texts", "calipers.report.material:Texts")
 @query_texts_option
 @document_texts_option
 @query_groups_option
-@click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,
-              help="Other judgments of the same queries to compare with: a file, a folder or a quoted pattern. May be "
-                   "repeated.")  # fmt: skip
+@click.option(
+    "--judge",
+    "judges",
+    multiple=True,
+    metavar="JUDGMENTS",
+    type=FILE,
+    help="Other judgments of the same queries to compare with: a file, a folder or a quoted pattern. May be repeated.",
+)
 @population_option
 @significance_options("holm")
 @lists
@@ -85,7 +98,7 @@ def command(
     calipers report qrels.txt runs/* --sections "systems differs" --baseline bm25 -o short.html
     calipers report human.qrels runs/* --judge llm.qrels -o report.html
     calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
-    """  # fmt: skip
+    """
     from calipers.report.page import check_page_name, report_page
     from calipers.report.sections import SECTIONS
 
@@ -95,9 +108,13 @@ def command(
     with progress(len(inputs.runs()) + len(SECTIONS), "runs and sections") as advance:
         experiment = inputs.experiment(jobs=lists.jobs, progress=advance, **lists.policies)
         page, notes = report_page(
-            experiment, choices, judges=inputs.read_judges(judges) if judges else None, texts=texts,
-            command=typed_command(), progress=advance,
-        )  # fmt: skip
+            experiment,
+            choices,
+            judges=inputs.read_judges(judges) if judges else None,
+            texts=texts,
+            command=typed_command(),
+            progress=advance,
+        )
     warn(notes, lists.strict)  # with --strict, notes are an error and no page is written
     write_whole(output, page)
     queries = counted(len(experiment.judgments.queries), "query")

@@ -56,26 +56,55 @@ class SampledTables:
 @inputs()
 @option_group("options", SampledOptions)
 @option_group("shown", SampledTables)
-@click.option("--negatives", type=WholeNumber(1), multiple=True, default=(100,), show_default=True, metavar="M",
-              help="Number of irrelevant items drawn for each user. One number or several.")  # fmt: skip
+@click.option(
+    "--negatives",
+    type=WholeNumber(1),
+    multiple=True,
+    default=(100,),
+    show_default=True,
+    metavar="M",
+    help="Number of irrelevant items drawn for each user. One number or several.",
+)
 @click.option(
     "--items", type=WholeNumber(2), required=True, metavar="N", help="Number of items in the whole catalogue."
 )
 @click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
-@click.option("--missing", type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"), default="error",
-              show_default=True, help="Relevant items that a ranking lacks: stop, or rank them last.")  # fmt: skip
-@click.option("--ties", type=LibraryChoice("calipers.choices:TieRule"), default="average", show_default=True,
-              help="Order of items with equal scores.")  # fmt: skip
-@click.option("--popularity", metavar="FILE", type=FILE,
-              help="File of lines `item weight`: draw irrelevant items in proportion to their weight. Expected scores "
-                   "are then simulated.")  # fmt: skip
+@click.option(
+    "--missing",
+    type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"),
+    default="error",
+    show_default=True,
+    help="Relevant items that a ranking lacks: stop, or rank them last.",
+)
+@click.option(
+    "--ties",
+    type=LibraryChoice("calipers.choices:TieRule"),
+    default="average",
+    show_default=True,
+    help="Order of items with equal scores.",
+)
+@click.option(
+    "--popularity",
+    metavar="FILE",
+    type=FILE,
+    help="File of lines `item weight`: draw irrelevant items in proportion to their weight. Expected scores "
+    "are then simulated.",
+)
 @click.option("-q", "--per-query", is_flag=True, help="One row per user instead of means.")
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems, and which change their order.")
 @click.option("--random", is_flag=True, help="The expected score of a random ranking of relevant and sampled items.")
-@click.option("--estimate", is_flag=True,
-              help="The systems are rankings of one relevant and M sampled items: estimate full scores.")  # fmt: skip
-@click.option("--gamma", type=NOT_NEGATIVE, default=0.1, show_default=True,
-              help="With --estimate: 0 is least biased, larger values vary less.")  # fmt: skip
+@click.option(
+    "--estimate",
+    is_flag=True,
+    help="The systems are rankings of one relevant and M sampled items: estimate full scores.",
+)
+@click.option(
+    "--gamma",
+    type=NOT_NEGATIVE,
+    default=0.1,
+    show_default=True,
+    help="With --estimate: 0 is least biased, larger values vary less.",
+)
 @click.option(
     "--draws", type=click.IntRange(2, 100_000), default=50, show_default=True, help="Number of simulated draws."
 )
@@ -134,9 +163,13 @@ def _estimates(given: Experiment, options: SampledOptions, negatives: tuple[int,
         raise CalipersError("--estimate is for candidates that were drawn uniformly: leave out --popularity")
     refuse_small_catalogue(given, options.items)
     found = estimate_full(
-        candidate_ranks(given), list(given.measures), negatives=negatives[0], items=options.items,
-        replacement=options.replacement, gamma=gamma,
-    )  # fmt: skip
+        candidate_ranks(given),
+        list(given.measures),
+        negatives=negatives[0],
+        items=options.items,
+        replacement=options.replacement,
+        gamma=gamma,
+    )
     for text in found.notes:
         note(text)
     return found.table()

@@ -78,8 +78,9 @@ def command() -> None:
 @texts_and_measures
 @details_of_measures
 @click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
-@click.option("--corpus", is_flag=True,
-              help="Corpus scores of BLEU, chrF, chrF++ and TER, which pool counts over all texts.")  # fmt: skip
+@click.option(
+    "--corpus", is_flag=True, help="Corpus scores of BLEU, chrF, chrF++ and TER, which pool counts over all texts."
+)
 @strict_option
 @text_request
 @output
@@ -136,16 +137,29 @@ class HumanScores:
 @texts_and_measures
 @option_group("people", HumanScores)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
-@click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
-              help="Levels of correlation: over means of systems, over systems for each document, or over all "
-                   "texts (pooled).")  # fmt: skip
+@click.option(
+    "--level",
+    default="system,summary,pooled",
+    show_default=True,
+    metavar="A,B,...",
+    help="Levels of correlation: over means of systems, over systems for each document, or over all texts (pooled).",
+)
 @click.option("--coefficient", default="tau-b", show_default=True, metavar="A,B,...", help="tau-b, spearman, pearson.")
-@click.option("--samples", type=WholeNumber(0), default=1000, show_default=True,
-              help="Resamples of documents for the intervals; 0 for none.")  # fmt: skip
+@click.option(
+    "--samples",
+    type=WholeNumber(0),
+    default=1000,
+    show_default=True,
+    help="Resamples of documents for the intervals; 0 for none.",
+)
 @click.option("--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of the intervals.")
-@click.option("--preferences", metavar="FILE", type=FILE,
-              help="Pairwise human preferences: count wins, losses and ties of normalised measures against them "
-                   "(CSV: id, first, second, preferred).")  # fmt: skip
+@click.option(
+    "--preferences",
+    metavar="FILE",
+    type=FILE,
+    help="Pairwise human preferences: count wins, losses and ties of normalised measures against them "
+    "(CSV: id, first, second, preferred).",
+)
 @click.option("--wide", is_flag=True, help="A table of measures x aspects for each level and coefficient.")
 @plot_option("the correlations and their intervals")
 @details_of_measures
@@ -174,9 +188,13 @@ def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str |
         return
     aspects = words(people.human) if people.human else None
     correlation = evaluation.correlate(
-        aspects, levels=levels, coefficients=coefficients, samples=samples, confidence=people.confidence,
+        aspects,
+        levels=levels,
+        coefficients=coefficients,
+        samples=samples,
+        confidence=people.confidence,
         seed=seed,
-    )  # fmt: skip
+    )
     for sentence in correlation.notes:
         note(sentence)
     if evaluation.cannot_reorder and "summary" in levels:
@@ -222,9 +240,13 @@ def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
 @scoring_options
 @data_options
 @bert_options
-@click.option("--by", type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"), default="heterogeneity",
-              show_default=True,
-              help="Order by the difference of algorithm 2, by similarities of tokens, or by id.")  # fmt: skip
+@click.option(
+    "--by",
+    type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"),
+    default="heterogeneity",
+    show_default=True,
+    help="Order by the difference of algorithm 2, by similarities of tokens, or by id.",
+)
 @click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Only the first and the last N documents.")
 @plot_option("the profiles of both ends (figure 8.3)")
 @output

@@ -17,10 +17,13 @@ from calipers.plurals import counted
 @grouped_command("compare")
 @texts_and_measures
 @method_options(seeded=False)
-@click.option("--show", type=click.Choice(SHOWN), multiple=True,
-              help="pairs, wins (with letters: systems that share one do not differ), matrix, or influence (pairs that "
-                   "one document decides); may be repeated [default: pairs and wins as a table, pairs otherwise].",
-              )  # fmt: skip
+@click.option(
+    "--show",
+    type=click.Choice(SHOWN),
+    multiple=True,
+    help="pairs, wins (with letters: systems that share one do not differ), matrix, or influence (pairs that "
+    "one document decides); may be repeated [default: pairs and wins as a table, pairs otherwise].",
+)
 @plot_option("who differs from whom")
 @details_of_measures
 @strict_option

@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
-@click.option("--limit", type=WholeNumber(0), default=10, show_default=True, metavar="N",
-              help="Documents with the largest loss, and documents with the largest gain, that are shown.")  # fmt: skip
+@click.option(
+    "--limit",
+    type=WholeNumber(0),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Documents with the largest loss, and documents with the largest gain, that are shown.",
+)
 @plot_option("the gain or loss of every document, sorted")
 @details_of_measures
 @strict_option

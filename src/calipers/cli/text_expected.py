@@ -40,9 +40,7 @@ def command(data: TextFiles, options: TextOptions, bert: Bert, output: Output) -
     rows = []
     for document in collection.documents:
         source = needed_source(document, "its expected summary needs")
-        text = expected_summary(
-            source, length=length, references=document.references, encoder=encoder, options=options
-        )  # fmt: skip
+        text = expected_summary(source, length=length, references=document.references, encoder=encoder, options=options)
         rows.append((document.id, text))
     drawn = f"one draw from the words of each source, seed {options.seed}"
     note(drawn if encoder is None else f"the tokens of each source nearest to it, {encoder.name}")

@@ -19,11 +19,20 @@ TABLES = {
 @click.command("judges")
 @click.argument("human", metavar="HUMAN", type=FILE)
 @click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
-@click.option("--show", type=click.Choice(list(TABLES)), multiple=True,
-              help="Tables to print; may be repeated [default: agreement and systems].")  # fmt: skip
+@click.option(
+    "--show",
+    type=click.Choice(list(TABLES)),
+    multiple=True,
+    help="Tables to print; may be repeated [default: agreement and systems].",
+)
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the intervals.")
-@click.option("--draws", type=click.IntRange(1, 100_000), default=1000, show_default=True,
-              help="Resamples of queries for the intervals.")  # fmt: skip
+@click.option(
+    "--draws",
+    type=click.IntRange(1, 100_000),
+    default=1000,
+    show_default=True,
+    help="Resamples of queries for the intervals.",
+)
 @seed_option
 @strict_option
 @several_outputs

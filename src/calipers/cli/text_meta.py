@@ -55,19 +55,37 @@ class MetaChoices:
 @texts_and_measures
 @option_group("choices", MetaChoices)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
-@click.option("--table", "tables", metavar="NAMES",
-              help=f"{', '.join(TABLES)} [default: all; without human scores, power].")  # fmt: skip
-@click.option("--level", type=LibraryChoice("calipers.text.human_agreement:LEVELS"),
-              help="Level of agreement and tests [default: all levels of agreement, tests at the level system]; the "
-                   "level pooled takes longest.")  # fmt: skip
-@click.option("--agreement", type=LibraryChoice("calipers.text.human_agreement:COEFFICIENTS"), default="pearson",
-              show_default=True, help="The correlation that the tests compare.")  # fmt: skip
-@click.option("--exchange", type=LibraryChoice("calipers.text.measure_tests:EXCHANGES"), default="summaries",
-              show_default=True,
-              help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
-                   "systems, or of whole documents.")  # fmt: skip
-@click.option("--samples", type=WholeNumber(1), default=1000, show_default=True,
-              help="Permutations of the tests; if there are fewer, all of them.")  # fmt: skip
+@click.option(
+    "--table", "tables", metavar="NAMES", help=f"{', '.join(TABLES)} [default: all; without human scores, power]."
+)
+@click.option(
+    "--level",
+    type=LibraryChoice("calipers.text.human_agreement:LEVELS"),
+    help="Level of agreement and tests [default: all levels of agreement, tests at the level system]; the "
+    "level pooled takes longest.",
+)
+@click.option(
+    "--agreement",
+    type=LibraryChoice("calipers.text.human_agreement:COEFFICIENTS"),
+    default="pearson",
+    show_default=True,
+    help="The correlation that the tests compare.",
+)
+@click.option(
+    "--exchange",
+    type=LibraryChoice("calipers.text.measure_tests:EXCHANGES"),
+    default="summaries",
+    show_default=True,
+    help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
+    "systems, or of whole documents.",
+)
+@click.option(
+    "--samples",
+    type=WholeNumber(1),
+    default=1000,
+    show_default=True,
+    help="Permutations of the tests; if there are fewer, all of them.",
+)
 @alpha_option
 @details_of_measures
 @strict_option

@@ -56,8 +56,14 @@ class TextFiles:
 
     def files(self) -> dict[str, str]:
         """Return the files that are read, with their roles."""
-        roles = {"texts": (self.data,), "candidates": self.candidates, "references": self.references,
-                 "source": (self.source,), "judgments": (self.judgments,), "scores": (self.scores,)}  # fmt: skip
+        roles = {
+            "texts": (self.data,),
+            "candidates": self.candidates,
+            "references": self.references,
+            "source": (self.source,),
+            "judgments": (self.judgments,),
+            "scores": (self.scores,),
+        }
         return {path: role for role, paths in roles.items() for path in paths if path is not None}
 
     def open(self, bert: Bert | None = None, options: TextOptions | None = None) -> TextCollection:
@@ -154,84 +160,175 @@ def _import_files(context: click.Context, parameter: click.Parameter, paths: tup
 
 
 import_option = click.option(
-    "--import", multiple=True, metavar="FILE.py", type=FILE, expose_value=False, is_eager=True, callback=_import_files,
+    "--import",
+    multiple=True,
+    metavar="FILE.py",
+    type=FILE,
+    expose_value=False,
+    is_eager=True,
+    callback=_import_files,
     help="Python file that declares measures of texts with @calipers.text.measure; may be repeated.",
-)  # fmt: skip
+)
 measures_options = click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="NAMES",
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAMES",
     help="Measures: ROUGE-1 to -9, -L, -Lsum (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, BERTScore; of "
-         "answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall, CitationF1; of retrieved documents "
-         "ContextPrecision, ContextRecall, nDCG@10, ...; U(..) V1(..) V2(..) E(..) of them; names of scores that the "
-         "data have [default: those that fit the data].",
-)  # fmt: skip
+    "answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall, CitationF1; of retrieved documents "
+    "ContextPrecision, ContextRecall, nDCG@10, ...; U(..) V1(..) V2(..) E(..) of them; names of scores that the "
+    "data have [default: those that fit the data].",
+)
 data_options = option_group(
-    "data", TextFiles,
+    "data",
+    TextFiles,
     click.argument("data", required=False, type=FILE),
-    click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
-                 help="Instead of DATA: a system's texts as plain text, one per line; may be repeated."),
-    click.option("--references", multiple=True, metavar="FILE", type=FILE,
-                 help="With --candidates: references, one per line; may be repeated for several references."),
+    click.option(
+        "--candidates",
+        multiple=True,
+        metavar="[NAME=]FILE",
+        type=FILE,
+        help="Instead of DATA: a system's texts as plain text, one per line; may be repeated.",
+    ),
+    click.option(
+        "--references",
+        multiple=True,
+        metavar="FILE",
+        type=FILE,
+        help="With --candidates: references, one per line; may be repeated for several references.",
+    ),
     click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, one per line."),
     click.option("--systems", metavar="A,B,...", help="Only these systems."),
-    click.option("--documents", metavar="FILE|heterogeneous:N|homogeneous:N",
-                 help="Only the documents in a file of ids, one per line; or the N most heterogeneous or homogeneous "
-                      "documents (algorithm 2; needs --encoder)."),
-    click.option("--use-references", type=WholeNumber(1), metavar="N",
-                 help="Only the first N references of each document."),
-    click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
-                 show_default=True, help="With several references: the best score, or the mean."),
-    click.option("--judgments", metavar="FILE", type=FILE,
-                 help="Judgments (qrels) of the retrieved documents, for measures of rankings."),
-    click.option("--scores", metavar="FILE", type=FILE,
-                 help="Scores of other tools (CSV, Parquet, JSON lines): id, system, one column per measure."),
+    click.option(
+        "--documents",
+        metavar="FILE|heterogeneous:N|homogeneous:N",
+        help="Only the documents in a file of ids, one per line; or the N most heterogeneous or homogeneous "
+        "documents (algorithm 2; needs --encoder).",
+    ),
+    click.option(
+        "--use-references", type=WholeNumber(1), metavar="N", help="Only the first N references of each document."
+    ),
+    click.option(
+        "--several",
+        type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"),
+        default="max",
+        show_default=True,
+        help="With several references: the best score, or the mean.",
+    ),
+    click.option(
+        "--judgments",
+        metavar="FILE",
+        type=FILE,
+        help="Judgments (qrels) of the retrieved documents, for measures of rankings.",
+    ),
+    click.option(
+        "--scores",
+        metavar="FILE",
+        type=FILE,
+        help="Scores of other tools (CSV, Parquet, JSON lines): id, system, one column per measure.",
+    ),
     click.option("--lower", metavar="A,B,...", help="Scores of other tools for which smaller values are better."),
     max_unpacked_option,
-)  # fmt: skip
+)
 rouge_options = declared(
-    click.option("--tokenizer", type=LibraryChoice("calipers.text.tokens:TOKENIZERS"), default="unicode",
-                 show_default=True, help="Words of any script, or those of the original ROUGE."),
-    click.option("--bleu-tokenizer", type=LibraryChoice("calipers.text.options:BLEU_TOKENIZERS"),
-                 help="Tokenizer of BLEU (sacrebleu) [default: 13a; zh or char in scripts without spaces]."),
+    click.option(
+        "--tokenizer",
+        type=LibraryChoice("calipers.text.tokens:TOKENIZERS"),
+        default="unicode",
+        show_default=True,
+        help="Words of any script, or those of the original ROUGE.",
+    ),
+    click.option(
+        "--bleu-tokenizer",
+        type=LibraryChoice("calipers.text.options:BLEU_TOKENIZERS"),
+        help="Tokenizer of BLEU (sacrebleu) [default: 13a; zh or char in scripts without spaces].",
+    ),
     click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
-    click.option("--length", default="candidate", show_default=True, callback=_length,
-                 metavar="candidate|reference|N", help="Words of the random texts."),
-    click.option("--chance", type=LibraryChoice("calipers.text.options:CHANCES"),
-                 help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
-                      "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
-                      "source's key tokens]."),
-    click.option("--texts", type=WholeNumber(2), default=10, show_default=True,
-                 help="Random texts for each text, if they are scored one by one."),
-    click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
-                 help="Upper bound: 1, attainable (by a text of this length; ROUGE only), or human (each reference "
-                      "scored against the others)."),
-    click.option("--draws", type=click.IntRange(2, 100_000), default=1000, show_default=True,
-                 help="Random summaries, if the expected score of ROUGE-N or ROUGE-L is sampled."),
+    click.option(
+        "--length",
+        default="candidate",
+        show_default=True,
+        callback=_length,
+        metavar="candidate|reference|N",
+        help="Words of the random texts.",
+    ),
+    click.option(
+        "--chance",
+        type=LibraryChoice("calipers.text.options:CHANCES"),
+        help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
+        "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
+        "source's key tokens].",
+    ),
+    click.option(
+        "--texts",
+        type=WholeNumber(2),
+        default=10,
+        show_default=True,
+        help="Random texts for each text, if they are scored one by one.",
+    ),
+    click.option(
+        "--upper",
+        type=LibraryChoice("calipers.text.options:UPPER"),
+        default="1",
+        show_default=True,
+        help="Upper bound: 1, attainable (by a text of this length; ROUGE only), or human (each reference "
+        "scored against the others).",
+    ),
+    click.option(
+        "--draws",
+        type=click.IntRange(2, 100_000),
+        default=1000,
+        show_default=True,
+        help="Random summaries, if the expected score of ROUGE-N or ROUGE-L is sampled.",
+    ),
     seed_option,
-)  # fmt: skip
+)
 model_options = option_group(
-    "bert", Bert,
-    click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
-                 help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
-    click.option("--layer", type=WholeNumber(0),
-                 help="Layer of the model [default: the best known, else the last]."),
+    "bert",
+    Bert,
+    click.option(
+        "--encoder",
+        metavar="MODEL",
+        envvar="CALIPERS_ENCODER",
+        show_envvar=True,
+        help="Model of BERTScore: its name on the Hugging Face hub, or a folder.",
+    ),
+    click.option("--layer", type=WholeNumber(0), help="Layer of the model [default: the best known, else the last]."),
     click.option("--idf", is_flag=True, help="Weight tokens by their inverse document frequency in the references."),
-    click.option("--rescale", metavar="FILE", type=FILE,
-                 help="Rescale scores by a baseline file of bert-score (LAYER,P,R,F)."),
+    click.option(
+        "--rescale", metavar="FILE", type=FILE, help="Rescale scores by a baseline file of bert-score (LAYER,P,R,F)."
+    ),
     click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU if there is one]."),
-    click.option("--batch", type=WholeNumber(1), default=64, show_default=True,
-                 help="Texts that are encoded together."),
-    click.option("--cache", metavar="FOLDER", type=FILE,
-                 help="Folder that keeps vectors of texts and scores of random texts."),
-    click.option("--mixed/--no-mixed", default=None,
-                 help="Half precision inside the model [default: on a CUDA device only]."),
-)  # fmt: skip
+    click.option(
+        "--batch", type=WholeNumber(1), default=64, show_default=True, help="Texts that are encoded together."
+    ),
+    click.option(
+        "--cache", metavar="FOLDER", type=FILE, help="Folder that keeps vectors of texts and scores of random texts."
+    ),
+    click.option(
+        "--mixed/--no-mixed", default=None, help="Half precision inside the model [default: on a CUDA device only]."
+    ),
+)
 bert_options = declared(
     model_options,
-    click.option("-k", "k", default="reference", show_default=True, callback=_length,
-                 metavar="reference|candidate|N", help="Number of tokens of the expected summary of BERTScore."),
-    click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
-                 help="Its tokens: the most or least similar to the document, or random ones."),
-)  # fmt: skip
+    click.option(
+        "-k",
+        "k",
+        default="reference",
+        show_default=True,
+        callback=_length,
+        metavar="reference|candidate|N",
+        help="Number of tokens of the expected summary of BERTScore.",
+    ),
+    click.option(
+        "--tokens",
+        type=LibraryChoice("calipers.text.options:CHOICES"),
+        default="most",
+        show_default=True,
+        help="Its tokens: the most or least similar to the document, or random ones.",
+    ),
+)
 scoring_options = option_group("options", "calipers.text.options:TextOptions")
 texts_and_measures = declared(scoring_options, data_options, measures_options, import_option)
 details_of_measures = declared(rouge_options, bert_options)
@@ -259,10 +356,15 @@ class TextRequest:
         for system in systems:
             place_of("system", system, collection.systems)
         evaluation = Evaluation(
-            collection, self.measures, judgments=data.judged(), scores=data.scores, lower=words(data.lower or ""),
-            encoder=partial(bert.matcher, collection) if bert.encoder else None, cache=bert.cache,
+            collection,
+            self.measures,
+            judgments=data.judged(),
+            scores=data.scores,
+            lower=words(data.lower or ""),
+            encoder=partial(bert.matcher, collection) if bert.encoder else None,
+            cache=bert.cache,
             **vars(self.options),
-        )  # fmt: skip
+        )
         if evaluation.needs_encoder and bert.encoder is None:
             raise CalipersError("BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")
         with progress(evaluation.steps, "texts") as advance:

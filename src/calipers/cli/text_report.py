@@ -22,11 +22,23 @@ SECTIONS = 7  # of the page
 @grouped_command("report")
 @texts_and_measures
 @option_group("choices", "calipers.report.material:ReportOptions")
-@click.option("-o", "--output", default="summaries.html", show_default=True, metavar="FILE", type=OUTPUT,
-              help="The page to write.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    default="summaries.html",
+    show_default=True,
+    metavar="FILE",
+    type=OUTPUT,
+    help="The page to write.",
+)
 @click.option("--title", default="", help="Title of the page [default: the systems and the file].")
-@click.option("--top", type=WholeNumber(0), default=10, show_default=True,
-              help="How many documents the page shows with what systems wrote.")  # fmt: skip
+@click.option(
+    "--top",
+    type=WholeNumber(0),
+    default=10,
+    show_default=True,
+    help="How many documents the page shows with what systems wrote.",
+)
 @click.option("--baseline", default="", metavar="SYSTEM", help="The system that all others are compared with.")
 @significance_options("holm", seeded=False)
 @details_of_measures
@@ -53,8 +65,11 @@ def command(request: TextRequest, choices: ReportOptions, output: str) -> None:
     scores = evaluation.scores
     with progress(SECTIONS, "sections") as advance:
         page, notes = text_report_page(
-            evaluation, choices.changed(seed=options.seed),
-            files=request.data.files(), command=typed_command(), progress=advance,
+            evaluation,
+            choices.changed(seed=options.seed),
+            files=request.data.files(),
+            command=typed_command(),
+            progress=advance,
             parameters={
                 "words": f"{options.tokenizer}{', stems' if options.stem else ''}",
                 "several references": options.several,
@@ -63,7 +78,7 @@ def command(request: TextRequest, choices: ReportOptions, output: str) -> None:
                 "upper bound": options.upper,
                 "encoder": request.bert.encoder or "none",
             },
-        )  # fmt: skip
+        )
     warn(notes, request.strict)
     write_whole(output, page)
     documents = counted(len(scores.queries), evaluation.collection.kind.unit)

@@ -164,7 +164,12 @@ def _has_offsets(kind: Any) -> bool:
 def _is_text(kind: Any) -> bool:
     types = arrow().types
     known = (
-        "is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view",
+        "is_string",
+        "is_large_string",
+        "is_string_view",
+        "is_binary",
+        "is_large_binary",
+        "is_binary_view",
         "is_fixed_size_binary",
-    )  # fmt: skip
+    )
     return any(getattr(types, name)(kind) for name in known if hasattr(types, name))

@@ -47,9 +47,11 @@ def read_popularity(source: Popularity) -> dict[str, float]:
     {'a': 12.0, 'b': 0.0}
     """
     file = None if isinstance(source, Mapping) else str(source)
-    rows = enumerate(source.items()) if isinstance(source, Mapping) else (
-        (number, (item, text)) for number, item, text in _pairs(source, "weight")
-    )  # fmt: skip
+    rows = (
+        enumerate(source.items())
+        if isinstance(source, Mapping)
+        else ((number, (item, text)) for number, item, text in _pairs(source, "weight"))
+    )
     found: dict[str, float] = {}
     for number, (item, given) in rows:
         line = None if file is None else number

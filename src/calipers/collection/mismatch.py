@@ -43,10 +43,12 @@ REASONS: Reasons = (
     ("upper and lower case differ", str.casefold),
     ("there are spaces around one of them", str.strip),
     ("letters with accents are stored in two ways (Unicode forms NFC and NFD)", partial(normalize, "NFC")),
-    ("leading zeros are missing in one of them, as after a spreadsheet has read them as numbers",
-     lambda name: name.lstrip("0")),
+    (
+        "leading zeros are missing in one of them, as after a spreadsheet has read them as numbers",
+        lambda name: name.lstrip("0"),
+    ),
     ("one of them ends in .0, as after a table has read them as fractions", lambda name: name.removesuffix(".0")),
-)  # fmt: skip
+)
 DOCUMENT_REASONS: Reasons = (
     *REASONS,
     ("one of them is a passage of the other (see rollup)", lambda name: name.partition("#")[0]),

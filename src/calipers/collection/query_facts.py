@@ -124,5 +124,7 @@ def _places(
         return None if query is None else (query, 1 - query)
     raise CalipersError(
         f"expected two columns, a query and its {what}, or a header; found {len(cells)} columns. "
-        f"FILE:COLUMN names the column of the {what}", file=path, line=line,
-    )  # fmt: skip
+        f"FILE:COLUMN names the column of the {what}",
+        file=path,
+        line=line,
+    )

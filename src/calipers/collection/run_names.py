@@ -94,12 +94,51 @@ def stem_of(path: str) -> str:
 
 
 # Tags that tools write if nobody names a system. They say nothing about it.
-GENERIC_TAGS = frozenset({
-    "run", "runid", "run_id", "run-id", "run_name", "run-name", "my-run", "my_run", "myrun", "tag", "rank", "ranking",
-    "result", "results", "score", "scores", "system", "my-system-name", "my_system", "mysystem", "test", "default",
-    "standard", "std", "exp", "trec", "trec_eval", "anserini", "pyserini", "pyterrier", "terrier", "indri", "lucene",
-    "galago", "ranx", "beir", "ir_measures", "sentence-transformers", "q0", "none", "null",
-})  # fmt: skip
+GENERIC_TAGS = frozenset(
+    {
+        "run",
+        "runid",
+        "run_id",
+        "run-id",
+        "run_name",
+        "run-name",
+        "my-run",
+        "my_run",
+        "myrun",
+        "tag",
+        "rank",
+        "ranking",
+        "result",
+        "results",
+        "score",
+        "scores",
+        "system",
+        "my-system-name",
+        "my_system",
+        "mysystem",
+        "test",
+        "default",
+        "standard",
+        "std",
+        "exp",
+        "trec",
+        "trec_eval",
+        "anserini",
+        "pyserini",
+        "pyterrier",
+        "terrier",
+        "indri",
+        "lucene",
+        "galago",
+        "ranx",
+        "beir",
+        "ir_measures",
+        "sentence-transformers",
+        "q0",
+        "none",
+        "null",
+    }
+)
 
 
 def run_name(tag: str, path: str) -> str:

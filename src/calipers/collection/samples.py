@@ -183,8 +183,12 @@ def _read_prels(name: str, max_unpacked: int | None) -> SampledJudgments:
     )
     unknown, undrawn = int((sampled & ~known).sum()), len({*query} - drawn_from)
     return found.with_notes(
-        [f"{counted(count, what)} left out: {why}" for count, what, why in (
-            (unknown, "document", "how likely they were to be judged is not known"),
-            (undrawn, "query", "none of their documents was drawn"),
-        ) if count]
-    )  # fmt: skip
+        [
+            f"{counted(count, what)} left out: {why}"
+            for count, what, why in (
+                (unknown, "document", "how likely they were to be judged is not known"),
+                (undrawn, "query", "none of their documents was drawn"),
+            )
+            if count
+        ]
+    )

@@ -32,8 +32,12 @@ from calipers.native.scanner import ColumnScanner
 from calipers.plurals import counted
 
 JUDGMENT_FORMATS = (
-    *names_of("judgments", "labels", "table", value="grade"), "subtopics", "preferences", "samples", "prels",
-)  # fmt: skip
+    *names_of("judgments", "labels", "table", value="grade"),
+    "subtopics",
+    "preferences",
+    "samples",
+    "prels",
+)
 LABELLED = names_of("labels")
 SYSTEM_FORMATS = names_of("run", "scores", "table", value="score")
 

@@ -18,9 +18,7 @@ TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # b
 ID = ("_id", *(name for role in ("query", "document") for names in NAMES[role] for name in names if name != "query"))
 
 
-def read_texts(
-    source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None
-) -> dict[str, str]:  # fmt: skip
+def read_texts(source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None) -> dict[str, str]:
     """Return {id: text} of queries or documents.
 
     The file has JSON lines as in BEIR, an id and a text on each line as in MS MARCO, or responses of a search engine,
@@ -58,7 +56,7 @@ def read_ids(source: Path) -> list[str]:
 
 def _pairs(
     source: Path, name: str, max_unpacked: int | None, alone: bool = False
-) -> Iterator[tuple[int | None, str, str]]:  # fmt: skip
+) -> Iterator[tuple[int | None, str, str]]:
     """Yield line, id and text. alone: the text may be missing."""
     if not alone and RESPONSES.matches(start_of(source, max_unpacked=max_unpacked)):
         yield from collect(source, _FoundTexts, max_unpacked=max_unpacked).pairs

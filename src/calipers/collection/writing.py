@@ -150,9 +150,14 @@ _PACKINGS: dict[str, Opener] = {
     ".lz4": lambda path: lz4().open(path, "wb"),
 }
 _ENDINGS = {
-    ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".csv": "csv", ".tsv": "tsv",
-}  # fmt: skip
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+}
 
 
 # ------------------------------------------------------------------------------------------------ the formats

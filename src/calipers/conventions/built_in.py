@@ -23,8 +23,21 @@ _STATED: dict[str, Any] = {"edition": "stated", "gain": "exp", "ideal": "list", 
 
 _BINARY = LabelRange(0, 1, True)
 _OF_RANX = (
-    "nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "HIT", "Hits", "Success", "bpref", "RBP", "SetF", "F",
-)  # fmt: skip
+    "nDCG",
+    "AP",
+    "P",
+    "DCG",
+    "RR",
+    "Recall",
+    "RPrec",
+    "HIT",
+    "Hits",
+    "Success",
+    "bpref",
+    "RBP",
+    "SetF",
+    "F",
+)
 _XGBOOST = Convention(
     "xgboost",
     "XGBoost: as LightGBM, with scores in single precision and precision divided by min(k, n)",
@@ -240,9 +253,13 @@ _RECOMMENDERS = (
 )
 # Benchmarks of embedding models. They score with pytrec_eval and average over the queries that a run answers.
 _BENCHMARK: dict[str, Any] = {
-    "edition": "observed", "ties": "docid", "precision": "single", "whole_grades": True, "missing": "skip",
+    "edition": "observed",
+    "ties": "docid",
+    "precision": "single",
+    "whole_grades": True,
+    "missing": "skip",
     "measures": ("nDCG", "AP", "Recall", "P"),
-}  # fmt: skip
+}
 _BENCHMARKS = (
     Convention(
         "beir",

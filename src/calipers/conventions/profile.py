@@ -39,9 +39,23 @@ CHOICES = {
 
 
 NO_TABLES = attrgetter(
-    "name", "edition", "discount", "empty", "missing", "ties", "precision", "rel", "ideal", "norm", "averaged",
-    "max_grade", "whole_grades", "drops_query", "labels", "measures",
-)  # fmt: skip
+    "name",
+    "edition",
+    "discount",
+    "empty",
+    "missing",
+    "ties",
+    "precision",
+    "rel",
+    "ideal",
+    "norm",
+    "averaged",
+    "max_grade",
+    "whole_grades",
+    "drops_query",
+    "labels",
+    "measures",
+)
 
 
 @dataclass(frozen=True)

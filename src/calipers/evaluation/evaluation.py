@@ -123,13 +123,28 @@ def evaluate(
     array([[0.5, 1. ]])
     """
     options = ScoringOptions(
-        like=like, ties=ties, relevant=relevant, depth=depth, condensed=condensed, empty=empty, missing=missing,
-        degenerate=degenerate, precision=precision,
-    )  # fmt: skip
+        like=like,
+        ties=ties,
+        relevant=relevant,
+        depth=depth,
+        condensed=condensed,
+        empty=empty,
+        missing=missing,
+        degenerate=degenerate,
+        precision=precision,
+    )
     return Evaluation.of(
-        judgments, runs, measures, options, columns=columns, costs=costs, unmatched=unmatched, jobs=jobs,
-        progress=progress, warn=warn,
-    ).scores  # fmt: skip
+        judgments,
+        runs,
+        measures,
+        options,
+        columns=columns,
+        costs=costs,
+        unmatched=unmatched,
+        jobs=jobs,
+        progress=progress,
+        warn=warn,
+    ).scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,9 +31,19 @@ from calipers.stats.row_ranks import descending_ranks, times_drawn
 from calipers.stats.significance import SEED
 
 COLUMNS = (
-    "judge", "measure", "tau", "tau_ap", "rho", "rbo", "largest_drop", "dropped_system",
-    "agree", "conflict", "missed", "false",
-)  # fmt: skip
+    "judge",
+    "measure",
+    "tau",
+    "tau_ap",
+    "rho",
+    "rbo",
+    "largest_drop",
+    "dropped_system",
+    "agree",
+    "conflict",
+    "missed",
+    "false",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +93,17 @@ class Effects:
                 overlap = rbo(_by_score(self.systems, truth[m]), _by_score(self.systems, other[m])).value
                 rows.append(
                     (
-                        judge, measure, kendall_b(truth[m], other[m]), tau_ap(truth[m], other[m]),
-                        spearman(truth[m], other[m]), overlap, drop,
-                        None if dropped is None else self.systems[dropped], *counts[m],
+                        judge,
+                        measure,
+                        kendall_b(truth[m], other[m]),
+                        tau_ap(truth[m], other[m]),
+                        spearman(truth[m], other[m]),
+                        overlap,
+                        drop,
+                        None if dropped is None else self.systems[dropped],
+                        *counts[m],
                     )
-                )  # fmt: skip
+                )
         return Table(COLUMNS, tuple(rows), {**self.testing, "queries": len(self.scores[0].queries)})
 
     def compared(self, judge: str) -> tuple[Comparison, Comparison]:
@@ -191,9 +207,7 @@ def scored(judge_table: JudgeTable, judge: str | int, evaluation: Evaluation) ->
     view = judge_table.view(judge)
     runs = tuple(view.run(run) for run in evaluation.runs)
     # A judge may have labelled few of the documents, so that unmatched runs are no error here.
-    request = evaluation.changed(
-        judgments=view.judgments, runs=runs, unmatched="warn", progress=None, warn=False
-    )  # fmt: skip
+    request = evaluation.changed(judgments=view.judgments, runs=runs, unmatched="warn", progress=None, warn=False)
     return request.scores
 
 

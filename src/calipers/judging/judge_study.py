@@ -120,8 +120,10 @@ class JudgeStudy(Result):
             taus = {row[0]: as_number(row[2]) for row in self.effects().rows if row[1] == measure and row[2] == row[2]}
             if taus:
                 best = max(taus, key=lambda judge: taus[judge])
-                parts.append(f"Under {best}, the order of systems by {measure} is most like that under people's labels "
-                             f"(tau {taus[best]:.2f}).")  # fmt: skip
+                parts.append(
+                    f"Under {best}, the order of systems by {measure} is most like that under people's labels "
+                    f"(tau {taus[best]:.2f})."
+                )
         return " ".join(parts)
 
     def tables(self) -> Tables:
@@ -283,8 +285,11 @@ class JudgeStudy(Result):
                     else f"{judge}: the human gave grade {grade[0]:g} only and the judge {grade[1]:g} only: kappa is 0"
                 )
             elif len(theirs) == 1 or len(human) == 1:
-                who, grade = ("the judge", confusion.grades[theirs[0]]) if len(theirs) == 1 else (
-                    "the human", confusion.grades[human[0]])  # fmt: skip
+                who, grade = (
+                    ("the judge", confusion.grades[theirs[0]])
+                    if len(theirs) == 1
+                    else ("the human", confusion.grades[human[0]])
+                )
                 said.append(f"{judge}: {who} gave one grade only ({grade:g}), so kappa is 0")
             strays = sorted(set(self.judge_table.scale(judge).grades) - set(self.judge_table.scale(0).grades))
             if strays and judge != MEAN:

@@ -14,9 +14,24 @@ from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
 COLUMNS = (
-    "judge", "measure", "system", "human", "judged", "corrected", "low", "high", "human_low", "human_high",
-    "weight", "n", "others", "worth", "to_halve", "carried_by", "sparse",
-)  # fmt: skip
+    "judge",
+    "measure",
+    "system",
+    "human",
+    "judged",
+    "corrected",
+    "low",
+    "high",
+    "human_low",
+    "human_high",
+    "weight",
+    "n",
+    "others",
+    "worth",
+    "to_halve",
+    "carried_by",
+    "sparse",
+)
 
 
 def corrected_means(effects: Effects, level: float = 0.95, seed: int = SEED) -> Table:

@@ -26,10 +26,23 @@ NAMES = {
     "position": ("position", "order", "slot"),
 }
 WORDS = {
-    "pass": 1.0, "passed": 1.0, "yes": 1.0, "true": 1.0, "good": 1.0, "correct": 1.0, "relevant": 1.0,
-    "fail": 0.0, "failed": 0.0, "no": 0.0, "false": 0.0, "bad": 0.0, "incorrect": 0.0, "wrong": 0.0, "irrelevant": 0.0,
+    "pass": 1.0,
+    "passed": 1.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "good": 1.0,
+    "correct": 1.0,
+    "relevant": 1.0,
+    "fail": 0.0,
+    "failed": 0.0,
+    "no": 0.0,
+    "false": 0.0,
+    "bad": 0.0,
+    "incorrect": 0.0,
+    "wrong": 0.0,
+    "irrelevant": 0.0,
     "not relevant": 0.0,
-}  # fmt: skip
+}
 EMPTY = ("", "nan", "none", "null", "na", "n/a")
 
 

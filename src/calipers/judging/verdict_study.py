@@ -27,11 +27,31 @@ from calipers.stats.correlation import spearman
 from calipers.stats.significance import SEED
 
 COLUMNS = (
-    "judge", "system", "items", "labelled", "agreement", "kappa", "rho", "human", "judged", "corrected", "low", "high",
-)  # fmt: skip
+    "judge",
+    "system",
+    "items",
+    "labelled",
+    "agreement",
+    "kappa",
+    "rho",
+    "human",
+    "judged",
+    "corrected",
+    "low",
+    "high",
+)
 DIFFERENCE_COLUMNS = (
-    "judge", "system_a", "system_b", "items", "labelled", "human", "judged", "corrected", "low", "high",
-)  # fmt: skip
+    "judge",
+    "system_a",
+    "system_b",
+    "items",
+    "labelled",
+    "human",
+    "judged",
+    "corrected",
+    "low",
+    "high",
+)
 BIASES = ("length", "position")
 Item = tuple[str, str]  # an item and a system
 
@@ -187,8 +207,9 @@ def _as_passes(
     """Return rows with labels of 1 from a threshold on, and 0 below it: those of the judge, and those of people."""
     labels, human = [row.label for row in rows], [row.human for row in rows if row.human is not None]
     for whose, given, name, limit in (
-        (judge, labels, "threshold", threshold), ("people", human, "human_threshold", human_threshold),
-    ):  # fmt: skip
+        (judge, labels, "threshold", threshold),
+        ("people", human, "human_threshold", human_threshold),
+    ):
         if limit is not None and given and max(given) <= 1 < limit:
             raise CalipersError(
                 f"the labels of {whose} are {Scale.of(np.array(given))}: none would pass from {limit:g} on",
@@ -279,9 +300,11 @@ def _repaired(
     others = np.array([judged[item] for item in sorted(judged) if item not in human])
     y, f = (np.array([of[item] for item in both]) for of in (human, judged))
     known = (
-        len(judged), len(both), float(y.mean()) if both else None,
+        len(judged),
+        len(both),
+        float(y.mean()) if both else None,
         float(np.mean([judged[item] for item in sorted(judged)])) if judged else None,
-    )  # fmt: skip
+    )
     if len(both) < FEWEST or len(others) < 2:
         return (*known, None, None, None)
     repaired = prediction_powered(y[None], f[None], others[None], level, seed, ahead=0, within=within)

@@ -31,8 +31,11 @@ NORMALIZE = Parameter("Divide by the overlap of the ideal ranking with itself.",
 OVERLAP_DEPTH = Parameter(
     "The number of ranks for which the overlap counts, 1,000 in the script of the authors. 0 means the longer of the "
     "list and the ideal ranking, as in ir_measures.",
-    "whole number", 1000, least=0, most=DEEPEST,
-)  # fmt: skip
+    "whole number",
+    1000,
+    least=0,
+    most=DEEPEST,
+)
 
 
 @measure("Compat", p=OVERLAP_PERSISTENCE, normalize=NORMALIZE, depth=OVERLAP_DEPTH, at="depth")

@@ -57,8 +57,10 @@ READER_DEPTH = Parameter(
 GAIN_WANTED = Parameter("The gain that the reader wants.", "number", 2)
 COST_LIMIT = Parameter(
     "The cost that ends the search, written after the @. Without costs of documents, it is a number of documents.",
-    "number", 10, above=0,
-)  # fmt: skip
+    "number",
+    10,
+    above=0,
+)
 GAIN_SHIFT = Parameter("How much T changes with the gain of each document above the median.", "number", 0)
 COST_SHIFT = Parameter("How much K changes with the gain of each document above the median.", "number", 0)
 MEDIAN = Parameter("The gain that changes neither T nor K.", "number", 0.5)

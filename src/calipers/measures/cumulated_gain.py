@@ -38,8 +38,10 @@ from calipers.measures.weights import discount_of
 NDCG_IDEAL = Parameter(
     "The ideal ranking holds the k best judged documents (pool), the k best retrieved ones (list), all judged "
     "documents without a cutoff (whole), or k documents of gain 1 (k).",
-    "word", "pool", ("pool", "list", "whole", "k"),
-)  # fmt: skip
+    "word",
+    "pool",
+    ("pool", "list", "whole", "k"),
+)
 AVERAGED = Parameter(
     "Average the scores of all cutoffs (cutoffs), or score the whole list (no).", "word", "no", ("no", "cutoffs")
 )

@@ -61,8 +61,10 @@ PERFECT = Parameter(
 )
 SUBTOPIC_IDEAL = Parameter(
     "The ideal list takes at each rank the document that adds most (greedy), or is the best of all lists (best).",
-    "word", "greedy", ("greedy", "best"),
-)  # fmt: skip
+    "word",
+    "greedy",
+    ("greedy", "best"),
+)
 BETA = PERSISTENCE.by_default(0.5)
 GAMMA = Parameter("The weight of intent recall.", "number", 0.5, least=0, most=1)
 
@@ -119,9 +121,15 @@ def alpha_dcg(cutoff: int | None, rel: float, alpha: float, discount: Any, norm:
 
 
 @measure(
-    "alpha-nDCG", cutoff=TOP_K, rel=POSITIVE_REL, alpha=ALPHA, discount=DISCOUNT, ideal=SUBTOPIC_IDEAL,
-    reads="subtopics", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
-)  # fmt: skip
+    "alpha-nDCG",
+    cutoff=TOP_K,
+    rel=POSITIVE_REL,
+    alpha=ALPHA,
+    discount=DISCOUNT,
+    ideal=SUBTOPIC_IDEAL,
+    reads="subtopics",
+    aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
+)
 def alpha_ndcg(ideal: str, **parameters: Any) -> Form:
     """alpha-DCG divided by the alpha-DCG of the list that takes at each rank the document that adds most.
 
@@ -162,9 +170,13 @@ def average_precision_ia(cutoff: int | None, rel: float) -> Form:
 
 
 @measure(
-    "StRecall", cutoff=TOP_K, rel=POSITIVE_REL, reads="subtopics", aliases=("strec", "I-rec", "I_rec", "S-recall"),
+    "StRecall",
+    cutoff=TOP_K,
+    rel=POSITIVE_REL,
+    reads="subtopics",
+    aliases=("strec", "I-rec", "I_rec", "S-recall"),
     example="StRecall@10",
-)  # fmt: skip
+)
 def subtopic_recall(cutoff: int | None, rel: float) -> Form:
     """The share of the intents that a document of the top k answers."""
     return IntentAware(Cascade(FLAT.up_to(cutoff), AtLeast(rel)), Alike(rel))

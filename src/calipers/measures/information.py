@@ -36,8 +36,10 @@ SIGNED = Parameter("Score a ranking with more pairs in the wrong order than in t
 PAIR_WEIGHT = Parameter(
     "The weight of a pair: 1 (uniform), the difference of the grades (gain), or p^(rank - 1) of the higher document "
     "(top).",
-    "word", "uniform", WEIGHTS,
-)  # fmt: skip
+    "word",
+    "uniform",
+    WEIGHTS,
+)
 TOP_PERSISTENCE = PERSISTENCE.changed(
     meaning="With weight=top, the probability that a reader goes on to the next document.", least=None, above=0
 )

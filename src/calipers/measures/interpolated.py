@@ -39,8 +39,10 @@ RECALL = Parameter("The share of the relevant documents, written after the @.", 
 POINTS = Parameter("The levels of recall.", "list", [point / 10 for point in range(11)], least=0, most=1)
 ROUNDING = Parameter(
     "How a share of the relevant documents is rounded to a number of documents.",
-    "word", "nearest", tuple(ROUNDINGS),
-)  # fmt: skip
+    "word",
+    "nearest",
+    tuple(ROUNDINGS),
+)
 
 
 @measure("IPrec", recall=RECALL, rel=REL, rounding=ROUNDING, at="recall", example="IPrec@0.1")

@@ -357,12 +357,16 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
 OF = Parameter("The measure that is normalised, with its own cutoff and parameters.", "measure").required
 EXPECTED = Parameter(
     "The exact expected score (exact), or the published approximation for SP and AP (paper).",
-    "word", "exact", ("exact", "paper"),
-)  # fmt: skip
+    "word",
+    "exact",
+    ("exact", "paper"),
+)
 ATTAINABLE = Parameter(
     "The ideal score that a ranking can reach (exact), or the published one of SP and AP (k).",
-    "word", "exact", ("exact", "k"),
-)  # fmt: skip
+    "word",
+    "exact",
+    ("exact", "k"),
+)
 
 
 def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Declaration:

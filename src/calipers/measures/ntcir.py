@@ -40,18 +40,25 @@ ANY = 5e-324  # the smallest number above 0: every document with a gain is relev
 BLEND = Parameter("The weight of gains, compared to the number of relevant documents.", "number", 1, least=0)
 Q_NORM = Parameter(
     "Divide by the number of relevant documents (R), or by the cutoff if that is smaller (min).",
-    "word", "min", ("R", "min"),
-)  # fmt: skip
+    "word",
+    "min",
+    ("R", "min"),
+)
 STOP = Parameter(
     "Readers stop at all relevant documents with the same probability (uniform), by grade (graded), or mostly at the "
     "first relevant documents (rank).",
-    "word", "uniform", ("uniform", "graded", "rank"),
-)  # fmt: skip
+    "word",
+    "uniform",
+    ("uniform", "graded", "rank"),
+)
 STOPS = Parameter("With stop=graded, how often readers stop at a grade.", "table", open="the gain of the grade")
 STOP_RATIO = Parameter(
     "With stop=rank, how often readers stop at a relevant document compared to the relevant document before it.",
-    "number", 0.95, above=0, most=1,
-)  # fmt: skip
+    "number",
+    0.95,
+    above=0,
+    most=1,
+)
 
 
 @measure("Q", cutoff=TOP_K, rel=REL, beta=BLEND, gain=GAIN, norm=Q_NORM, aliases=("Q-measure", "Q_measure"))

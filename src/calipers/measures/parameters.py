@@ -195,28 +195,36 @@ _PYTHON_TYPES: dict[ParameterType, Any] = {
 
 TOP_K = Parameter(
     "The number of ranks that are read, written after the @.",
-    "whole number", least=1, most=DEEPEST_CUTOFF, open="the whole list",
-)  # fmt: skip
+    "whole number",
+    least=1,
+    most=DEEPEST_CUTOFF,
+    open="the whole list",
+)
 REL = Parameter("The lowest grade that is relevant.", "number", 1)
 POSITIVE_REL = REL.changed(above=0)
 JUDGED_ONLY = Parameter("Leave unjudged documents out of the lists.", "flag", False)
 MAX_GRADE = Parameter("The largest possible grade.", "number", open="the largest grade of the judgments")
 GAIN = Parameter(
     "The gain of a grade: the grade itself or 2^grade - 1. rel4 is 1 for grades of 4 and more, and 0 for others.",
-    "gain", "linear", ("linear", "exp"),
-)  # fmt: skip
+    "gain",
+    "linear",
+    ("linear", "exp"),
+)
 GAIN_OR_BINARY = Parameter(
     "Without a gain, a document is relevant or not. With linear, exp or a table, its value is its gain divided by the "
     "gain of the largest grade. With grade, its value is the grade, as in ranx.",
-    "gain", choices=("linear", "exp", "grade"),
-)  # fmt: skip
+    "gain",
+    choices=("linear", "exp", "grade"),
+)
 GAINS = Parameter("Gains of single grades, as in trec_eval's ndcg.1=3,2=9.", "table")
 DISCOUNT = Parameter("The weight of a rank.", "discount", "log2", ("log2", "jk2", "zipf", "none", "telescoping"))
 SHORT = Parameter(
     "A list shorter than k is padded with documents that are not relevant (pad), divided by its own length (n), or "
     "scores 0 (zero).",
-    "word", "pad", ("pad", "n", "zero"),
-)  # fmt: skip
+    "word",
+    "pad",
+    ("pad", "n", "zero"),
+)
 PERSISTENCE = Parameter("The probability that a reader goes on to the next document.", "number", 0.8, least=0, below=1)
 SHARED = {
     "cutoff": TOP_K,
@@ -230,5 +238,7 @@ SHARED = {
 POPULATION = Parameter(
     "The documents that a random ranking shuffles: the judged ones (pool), those that the run returned (retrieved), "
     "the judged ones and the unjudged ones ranked above them (union), or N documents.",
-    "population", DEFAULT_POPULATION, NAMED,
-)  # fmt: skip
+    "population",
+    DEFAULT_POPULATION,
+    NAMED,
+)

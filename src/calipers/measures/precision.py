@@ -54,16 +54,22 @@ MOST_LEVELS = 1000  # levels of GAP: each is an average precision of its own
 BETA = Parameter("The weight of recall: beta times as much as precision.", "number", 1, above=0, most=1e100)
 NORM = Parameter(
     "Divide by the number of relevant documents (R), by the cutoff (k), or by the smaller of both (min).",
-    "word", "R", ("R", "k", "min"),
-)  # fmt: skip
+    "word",
+    "R",
+    ("R", "k", "min"),
+)
 RELEVANT_OF = Parameter(
     "R is the number of relevant documents that are judged (pool) or retrieved (list).",
-    "word", "pool", ("pool", "list"),
-)  # fmt: skip
+    "word",
+    "pool",
+    ("pool", "list"),
+)
 T = Parameter(
     "For each grade from 1 on, the share of readers for whom it is the lowest relevant grade.",
-    "list", least=0, open="the same share for each grade",
-)  # fmt: skip
+    "list",
+    least=0,
+    open="the same share for each grade",
+)
 
 
 @measure("P", cutoff=TOP_K.required, rel=REL, short=SHORT, aliases=("Precision",))

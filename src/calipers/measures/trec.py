@@ -36,8 +36,10 @@ EPSILON = 0.00001  # infAP's smoothing
 MULTIPLE = Parameter("The cutoff as a multiple of R, written after the @.", "number", least=0).required
 WEIGHTS = Parameter(
     "The weights of relevant retrieved, other retrieved, relevant missed, and other missed documents.",
-    "list", [1, -1, 0, 0], length=4,
-)  # fmt: skip
+    "list",
+    [1, -1, 0, 0],
+    length=4,
+)
 DOCUMENTS = Parameter("The number of documents in the collection.", "number", 0)
 
 

@@ -37,8 +37,11 @@ from calipers.measures.weights import DISCOUNTS, Geometric, InverseSquare, Weigh
 
 TARGET = Parameter(
     "The number of relevant documents that a reader expects to need.",
-    "number", 1, above=0, most=1e100,  # its square has to be a finite number
-)  # fmt: skip
+    "number",
+    1,
+    above=0,
+    most=1e100,  # its square has to be a finite number
+)
 RANKS = Parameter(
     "The weights of this many ranks add up to 1. cwl_eval takes 1000.", "whole number", least=1, open="all ranks"
 )

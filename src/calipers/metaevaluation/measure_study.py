@@ -190,11 +190,16 @@ class MetaEvaluation(Result):
         how = self.method
         each = [
             compare(
-                with_incomplete_runs(view), test=how.test, correction=how.correction, alpha=how.alpha,
-                samples=how.samples, seed=how.seed, warn=False,
+                with_incomplete_runs(view),
+                test=how.test,
+                correction=how.correction,
+                alpha=how.alpha,
+                samples=how.samples,
+                seed=how.seed,
+                warn=False,
             )
             for view in parts
-        ]  # fmt: skip
+        ]
         return replace(
             each[0],
             measures=tuple(name for part in each for name in part.measures),
@@ -526,9 +531,12 @@ def _of_evaluation(evaluation: Evaluation, sets: Sequence[str], how: MetaEvaluat
         if name in HALVES:
             half = halves[name]
             source = given.changed(
-                judgments=half.judgments, runs=tuple(half.run(run) for run in given.runs),
-                options=given.options.changed(condensed=True), unmatched="warn", warn=False,
-            ).scores  # fmt: skip
+                judgments=half.judgments,
+                runs=tuple(half.run(run) for run in given.runs),
+                options=given.options.changed(condensed=True),
+                unmatched="warn",
+                warn=False,
+            ).scores
         elif name in BY_GRADES:
             places = by_grades[name]
         views[name] = tuple(

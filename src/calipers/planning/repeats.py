@@ -52,8 +52,15 @@ from calipers.stats.significance import Outcome
 
 COMPONENTS = ("query", "system", "repeat", "interaction", "residual")
 COLUMNS = (
-    "measure", *COMPONENTS, "queries", "repeats", "error", "error_2x_queries", "error_2x_repeats", "buy",
-)  # fmt: skip
+    "measure",
+    *COMPONENTS,
+    "queries",
+    "repeats",
+    "error",
+    "error_2x_queries",
+    "error_2x_repeats",
+    "buy",
+)
 MOST_RUNS = 300  # largest number of runs for the mixed model, because the time grows with its cube
 
 
@@ -225,9 +232,15 @@ def repeated_runs(
         means[m][:, complete] = of_systems
         outcomes.append(_tested(kept, runs, of_systems, a, b, level))
     about = {
-        "test": "t", "repeats": tuple(map(len, runs)), "correction": correct, "baseline": baseline, "alpha": alpha,
-        "level": level, "queries": len(scores.queries), "like": scores.metadata.get("like"),
-    }  # fmt: skip
+        "test": "t",
+        "repeats": tuple(map(len, runs)),
+        "correction": correct,
+        "baseline": baseline,
+        "alpha": alpha,
+        "level": level,
+        "queries": len(scores.queries),
+        "like": scores.metadata.get("like"),
+    }
     comparison = Comparison(
         measures=scores.measures,
         systems=systems,
@@ -349,9 +362,12 @@ def components_by_reml(values: Floats, runs: Sequence[Sequence[int]]) -> dict[st
         weight = inverse.sum()
         left = mean - inverse.sum(axis=0) @ mean / weight
         return float(
-            (n - 1) * np.linalg.slogdet(inner)[1] + np.trace(np.linalg.solve(inner, contrasts))
-            + np.linalg.slogdet(outer)[1] + math.log(n * weight) + n * left @ inverse @ left
-        )  # fmt: skip
+            (n - 1) * np.linalg.slogdet(inner)[1]
+            + np.trace(np.linalg.solve(inner, contrasts))
+            + np.linalg.slogdet(outer)[1]
+            + math.log(n * weight)
+            + n * left @ inverse @ left
+        )
 
     start = np.log(np.array([0.4, 0.1, 0.05, 0.2, 0.25]))
     found = minimize(lost, start, method="L-BFGS-B", bounds=[(math.log(1e-9), math.log(1e3))] * len(start), tol=1e-12)

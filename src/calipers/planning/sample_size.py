@@ -69,10 +69,12 @@ class SampleSizePlan(Result):
         about = self.metadata
         over = f"over {counted(self.systems, 'system')}"
         words = {
-            "t": "two-sided paired t test", "anova": f"one-way analysis of variance {over}",
+            "t": "two-sided paired t test",
+            "anova": f"one-way analysis of variance {over}",
             "anova2": f"two-way analysis of variance {over}",
-            "randomization": "randomisation test, simulated", "bootstrap": "bootstrap test, simulated",
-        }  # fmt: skip
+            "randomization": "randomisation test, simulated",
+            "bootstrap": "bootstrap test, simulated",
+        }
         shared = f" / {counted(self.pairs, 'pair')} = {self.alpha_each:.4g}" if self.pairs > 1 else ""
         given = about["queries"]
         available = "" if given is None else f", {counted(given, 'query')} available"
@@ -115,19 +117,27 @@ class SampleSizePlan(Result):
     def _plan(self) -> Table:
         """Return one row per measure: measure, difference, sd, power, alpha, pairs, queries, detectable."""
         rows: list[tuple[Cell, ...]] = [
-            (name, self.difference[m], self.sd[m], self.power, self.alpha, self.pairs, self.queries[m],
-             self.detectable[m])
+            (
+                name,
+                self.difference[m],
+                self.sd[m],
+                self.power,
+                self.alpha,
+                self.pairs,
+                self.queries[m],
+                self.detectable[m],
+            )
             for m, name in enumerate(self.measures)
-        ]  # fmt: skip
+        ]
         return Table(COLUMNS, tuple(rows), self.metadata, notes=self._simulated())
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences about the standard deviation and about simulations."""
         about = self.metadata
-        found = [] if about["upper"] is None else [
-            f"sd is the upper limit of the pilot's at confidence {about['upper']:g}"
-        ]  # fmt: skip
+        found = (
+            [] if about["upper"] is None else [f"sd is the upper limit of the pilot's at confidence {about['upper']:g}"]
+        )
         if "seed" in about:
             found.append(f"{counted(about['samples'], 'sample')} in each simulated test, seed {about['seed']}")
         return (*found, *self._simulated())
@@ -287,9 +297,16 @@ def _pairs(pairs: Pairs, systems: int, design: str) -> int:
 
 
 def _check(
-    scores: Scores, difference: float | None, power: float, alpha: float, queries: int | None, design: str,
-    upper: float | None, samples: int | None, seed: int,
-) -> None:  # fmt: skip
+    scores: Scores,
+    difference: float | None,
+    power: float,
+    alpha: float,
+    queries: int | None,
+    design: str,
+    upper: float | None,
+    samples: int | None,
+    seed: int,
+) -> None:
     if len(scores.systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): a pilot needs two")
     if len(scores.queries) < 2:

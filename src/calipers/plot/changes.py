@@ -24,30 +24,41 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Char
     )
     rows = [
         {
-            "place": place, "query": each.query, "old": each.old[m], "new": each.new[m],
-            "difference": each.difference[m], "side": _side(each.difference[m]),
+            "place": place,
+            "query": each.query,
+            "old": each.old[m],
+            "new": each.new[m],
+            "difference": each.difference[m],
+            "side": _side(each.difference[m]),
             **{change: len(each.changed(change)) for change in ("entered", "left", "moved")},
         }
         for place, each in enumerate(changes)
-    ]  # fmt: skip
+    ]
     mean = difference.means[m]
     bars = layer(
         mark("bar"),
         x={
-            "field": "place", "type": "ordinal", "title": "queries", "axis": None,
+            "field": "place",
+            "type": "ordinal",
+            "title": "queries",
+            "axis": None,
             "scale": {"paddingInner": 0.1 if len(rows) < 200 else 0},
         },
         y=quantity(
             "difference", title=f"{mean.measure}: {difference.new} - {difference.old}", axis={"format": "+.2~f"}
         ),
         color=category(
-            "side", title="queries that are", legend={"orient": "top"},
+            "side",
+            title="queries that are",
+            legend={"orient": "top"},
             scale={"domain": [*SIDES], "range": [*SIDES.values()]},
         ),
         tooltip=[
-            *labels("query"), *numbers("old", "new", "difference"), *numbers("entered", "left", "moved", format="d")
+            *labels("query"),
+            *numbers("old", "new", "difference"),
+            *numbers("entered", "left", "moved", format="d"),
         ],
-    )  # fmt: skip
+    )
     about = [{"mean": mean.difference, "low": mean.low, "high": mean.high}]
     rule = layer(
         mark("rule", color="#000000", strokeDash=[4, 3]),
@@ -61,9 +72,12 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Char
         layers.insert(0, layer(interval, about, y=quantity("low"), y2={"field": "high"}))
     words = f"{mean.wins} better, {mean.losses} worse, {mean.ties} the same"
     return Chart.of(
-        rows, *layers, width=min(WIDE, max(240, 14 * len(rows))), height=300,
+        rows,
+        *layers,
+        width=min(WIDE, max(240, 14 * len(rows))),
+        height=300,
         title=f"{difference.new} against {difference.old}, query by query: {words}",
-    )  # fmt: skip
+    )
 
 
 def _side(difference: float) -> str:

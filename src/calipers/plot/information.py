@@ -88,9 +88,15 @@ def dendrogram(difference: InformationDifference) -> Chart:
     )
     step = 18 if len(systems) <= 60 else 10
     return Chart.of(
-        lines, links, joined, leaves, width=420, height=max(60, step * len(systems)),
-        title="Similar systems join early (average linkage)", resolve={"scale": {"y": "independent"}},
-    )  # fmt: skip
+        lines,
+        links,
+        joined,
+        leaves,
+        width=420,
+        height=max(60, step * len(systems)),
+        title="Similar systems join early (average linkage)",
+        resolve={"scale": {"y": "independent"}},
+    )
 
 
 def difference_scatter(difference: InformationDifference) -> Chart:
@@ -98,9 +104,12 @@ def difference_scatter(difference: InformationDifference) -> Chart:
     table = difference.table()
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     return scatter(
-        rows, ("delta_ap", "|delta AP|"), ("information_difference", "information difference (bits)"),
-        ("system_a", "system_b"), "Systems with equal scores can have different rankings",
-    )  # fmt: skip
+        rows,
+        ("delta_ap", "|delta AP|"),
+        ("information_difference", "information difference (bits)"),
+        ("system_a", "system_b"),
+        "Systems with equal scores can have different rankings",
+    )
 
 
 def tau_scatter(tau: InformationTau) -> Chart:
@@ -112,6 +121,9 @@ def tau_scatter(tau: InformationTau) -> Chart:
     rows = [{"query": query, "alone": alone, "given": known} for query, alone, known in both if alone == alone]
     what = f"tau_I({x}; {y}"
     return scatter(
-        rows, ("alone", f"{what})"), ("given", f"{what} | {', '.join(given)})"), ("query",),
+        rows,
+        ("alone", f"{what})"),
+        ("given", f"{what} | {', '.join(given)})"),
+        ("query",),
         "Information tau without and with the condition",
-    )  # fmt: skip
+    )

@@ -48,9 +48,11 @@ def score_ranges(found: Ranges, measure: str | None = None) -> Chart:
     y = systems_axis(order)
     tooltip = [*labels("system"), *numbers("low", "score", "high")]
     across = quantity(
-        "low", title=f"range of the mean {name} over all possible grades", scale=DATA_RANGE,
+        "low",
+        title=f"range of the mean {name} over all possible grades",
+        scale=DATA_RANGE,
         axis={"orient": side_of(order)},
-    )  # fmt: skip
+    )
     high = {"field": "high"}
     bars = layer(mark("bar", color=COLOURS[5], opacity=0.5, height=7), x=across, x2=high, y=y, tooltip=tooltip)
     dots = layer(mark("circle", color=COLOURS[0], size=50, opacity=1), x=quantity("score"), y=y, tooltip=tooltip)

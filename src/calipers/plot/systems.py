@@ -222,14 +222,16 @@ def against_baseline(comparison: Comparison, measure: str | None = None) -> Char
     outcome, better = comparison.outcomes[m], comparison.improvement(m)
     rows = [
         {
-            "system": comparison.systems[a], "difference": float(outcome.difference[i]),
-            "low": _or_none(float(outcome.low[i])), "high": _or_none(float(outcome.high[i])),
+            "system": comparison.systems[a],
+            "difference": float(outcome.difference[i]),
+            "low": _or_none(float(outcome.low[i])),
+            "high": _or_none(float(outcome.high[i])),
             "p": _or_none(float(comparison.p_adjusted[m][i])),
             "verdict": _verdict(float(better[i]), bool(comparison.significant[m][i])),
         }
         for i, a in enumerate(comparison.a.tolist())
         if outcome.difference[i] == outcome.difference[i]
-    ]  # fmt: skip
+    ]
     order = by_field(rows, "difference")
     if comparison.less_is_better(m):
         order.reverse()

@@ -81,8 +81,10 @@ def _call(function: str, **arguments: Any) -> bytes:
     load("vl_convert", extra="report", what="charts")
     done = subprocess.run(  # noqa: S603  our own code, in this interpreter
         [sys.executable, "-c", CALL, function, *sys.path],
-        input=json.dumps(arguments).encode(), capture_output=True, check=False,
-    )  # fmt: skip
+        input=json.dumps(arguments).encode(),
+        capture_output=True,
+        check=False,
+    )
     if done.returncode == 0:
         return done.stdout
     if done.returncode < 0:

@@ -170,9 +170,16 @@ class ScoredMaterial:
 
         c = self.choices
         return compare(
-            self.scores, baseline=c.baseline or None, test=c.test, correction=c.correction, alpha=c.alpha,
-            samples=c.samples, seed=c.seed, query_groups=c.query_groups, warn=False,
-        )  # fmt: skip
+            self.scores,
+            baseline=c.baseline or None,
+            test=c.test,
+            correction=c.correction,
+            alpha=c.alpha,
+            samples=c.samples,
+            seed=c.seed,
+            query_groups=c.query_groups,
+            warn=False,
+        )
 
     @cached_property
     def groups(self) -> ScoresByGroup:
@@ -382,9 +389,7 @@ class Material(ScoredMaterial):
             raise CalipersError(
                 "the conventions of tools are compared without costs of documents. Name a measure first that reads none"
             )
-        options = ScoringOptions(
-            like=given.options.like, relevant=given.options.relevant, depth=given.options.depth
-        )  # fmt: skip
+        options = ScoringOptions(like=given.options.like, relevant=given.options.relevant, depth=given.options.depth)
         return audit(given.changed(options=options, unmatched="warn", warn=False), alpha=self.choices.alpha)
 
     @cached_property

@@ -124,14 +124,26 @@ def write_report(
     """
     check_page_name(str(output))
     choices = ReportOptions(
-        title=title, test=test, correction=correction or "none", alpha=alpha, samples=samples, seed=seed,
-        population=population, top=top, baseline=baseline, sections=tuple(sections),
+        title=title,
+        test=test,
+        correction=correction or "none",
+        alpha=alpha,
+        samples=samples,
+        seed=seed,
+        population=population,
+        top=top,
+        baseline=baseline,
+        sections=tuple(sections),
         query_groups=query_groups,
-    )  # fmt: skip
+    )
     content, notes = report_page(
-        experiment, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,
+        experiment,
+        choices,
+        judges=judges,
+        texts=Texts(query_texts, document_texts),
+        command=command,
         progress=progress,
-    )  # fmt: skip
+    )
     write_whole(output, content)
     warn_user(notes, warn)
     return Report(str(output), len(content), notes)

@@ -93,8 +93,9 @@ def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
     if len(gain) < 2:
         return Conclusion(
             f"{names[new]} and {names[old]} share one {material.unit}: too few to say which one is better.",
-            "undecided", (*figures, counts),
-        )  # fmt: skip
+            "undecided",
+            (*figures, counts),
+        )
     found = material.comparison
     m, pair = found.measures.index(measure), 0
     p = float(found.p_adjusted[m][pair])
@@ -262,27 +263,46 @@ def _steps(
         needed = queries_needed(material, measure, old, new)
         if needed is not None and needed > len(material.scores.queries):
             difference = float(f"{abs(_mean(material, measure, new) - _mean(material, measure, old)):.2g}")
-            steps.append((
-                f"Evaluate on more queries. About {needed:,} detect a true difference of {difference:g}. To plan for "
-                "other differences:",
-                _command(material, "plan", [old, new], measure, f"exp.plan(difference={difference:g})",
-                         f"--difference {difference:g}"),
-            ))  # fmt: skip
+            steps.append(
+                (
+                    f"Evaluate on more queries. About {needed:,} detect a true difference of {difference:g}. To plan for "
+                    "other differences:",
+                    _command(
+                        material,
+                        "plan",
+                        [old, new],
+                        measure,
+                        f"exp.plan(difference={difference:g})",
+                        f"--difference {difference:g}",
+                    ),
+                )
+            )
     if reversible:
-        steps.append((
-            "Judge the documents that matter most for the order of the systems:",
-            _command(material, "pool", [old, new], measure, f"exp.pool(budget={BUDGET})", f"--budget {BUDGET}"),
-        ))  # fmt: skip
-    steps.append((
-        f"Look at the queries on which {names[old]} and {names[new]} differ most:",
-        _command(material, "diff", [old, new], measure, f"exp.diff({names[old]!r}, {names[new]!r})"),
-    ))  # fmt: skip
+        steps.append(
+            (
+                "Judge the documents that matter most for the order of the systems:",
+                _command(material, "pool", [old, new], measure, f"exp.pool(budget={BUDGET})", f"--budget {BUDGET}"),
+            )
+        )
+    steps.append(
+        (
+            f"Look at the queries on which {names[old]} and {names[new]} differ most:",
+            _command(material, "diff", [old, new], measure, f"exp.diff({names[old]!r}, {names[new]!r})"),
+        )
+    )
     if found.badge == "better" and len(names) == 2:
-        steps.append((
-            f"Test in CI that {names[new]} stays at least as good, up to a drop of {MAX_DROP:g}:",
-            _command(material, "check", [new, old], measure,
-                     f"exp.check({names[new]!r}, baseline={names[old]!r}, max_drop={MAX_DROP:g})"),
-        ))  # fmt: skip
+        steps.append(
+            (
+                f"Test in CI that {names[new]} stays at least as good, up to a drop of {MAX_DROP:g}:",
+                _command(
+                    material,
+                    "check",
+                    [new, old],
+                    measure,
+                    f"exp.check({names[new]!r}, baseline={names[old]!r}, max_drop={MAX_DROP:g})",
+                ),
+            )
+        )
     return tuple(steps)
 
 

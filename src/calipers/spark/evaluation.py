@@ -83,9 +83,16 @@ def evaluate(
     The judgments are read at once, for their number and largest grade; the rest happens when the result is used.
     """
     options = ScoringOptions(
-        like=like, ties=ties, relevant=relevant, depth=depth, condensed=condensed, empty=empty, missing=missing,
-        degenerate=degenerate, precision=precision,
-    )  # fmt: skip
+        like=like,
+        ties=ties,
+        relevant=relevant,
+        depth=depth,
+        condensed=condensed,
+        empty=empty,
+        missing=missing,
+        degenerate=degenerate,
+        precision=precision,
+    )
     rules = options.like
     asked = parse_all(measures, _Defaults(rules, population), options.shown_defaults)
     by_subtopic = reads_subtopics(measure for _, measure in asked)

@@ -84,8 +84,10 @@ class _ExactSums(Record):
                     counts[m] += len(own)
                     parts[m] = expansion([*parts[m], *own.tolist()])
         if found:
-            yield _rows({"system": [*found], "count": [c for c, _ in found.values()],
-                         "parts": [p for _, p in found.values()]}, float_lists=True)  # fmt: skip
+            yield _rows(
+                {"system": [*found], "count": [c for c, _ in found.values()], "parts": [p for _, p in found.values()]},
+                float_lists=True,
+            )
 
 
 class _ExactMeans(Record):

@@ -205,10 +205,21 @@ def _nothing() -> Retrieved:
     """Return the lists of a system without rows."""
     none = np.zeros(0, np.int32)
     return Retrieved(
-        query=none, length=none, tied=none, offsets=np.zeros(1, np.int64), document=none, score=np.zeros(0),
-        first=none, last=none, docid_rank=none, input_rank=none, all_ties=TieSpans.none(0), tag=b"",
-        unjudged=Ids.of([]), scattered=False,
-    )  # fmt: skip
+        query=none,
+        length=none,
+        tied=none,
+        offsets=np.zeros(1, np.int64),
+        document=none,
+        score=np.zeros(0),
+        first=none,
+        last=none,
+        docid_rank=none,
+        input_rank=none,
+        all_ties=TieSpans.none(0),
+        tag=b"",
+        unjudged=Ids.of([]),
+        scattered=False,
+    )
 
 
 # -- batches into rows of one system each ------------------------------------------------------------

@@ -43,9 +43,14 @@ def _bayes(differences: Differences, settings: Settings) -> Outcome:
     better, equal, worse = posterior(differences, settings.rope)
     found = outcome_of(differences, 1 - np.fmax(better, worse), students_width(differences, settings.level))
     return Outcome(
-        found.difference, found.low, found.high, found.p, found.effect, found.n,
+        found.difference,
+        found.low,
+        found.high,
+        found.p,
+        found.effect,
+        found.n,
         dict(zip(COLUMNS, (better, equal, worse), strict=True)),
-    )  # fmt: skip
+    )
 
 
 def turned(outcome: Outcome) -> Outcome:

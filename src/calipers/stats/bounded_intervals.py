@@ -40,12 +40,48 @@ Range = tuple[float, float]
 Ends = tuple[float | None, float | None]  # the lowest and the highest possible score; None if it is unknown
 
 # Measures with scores from 0 to 1: for all parameters (_SHARES), or with their default gains (_SHARES_OF_ONE).
-_SHARES = frozenset((
-    "U", "W", "V1", "nDCG", "SN-DCG", "P", "Recall", "RPrec", "Success", "AP", "SN-AP", "GAP", "Judged", "bpref",
-    "SetP", "SetR", "SetF", "RR", "ERR", "RBP-residual", "Compat", "Accuracy", "IPrec", "11pt_avg", "relative_P",
-    "infAP", "SetAP", "SetRelP", "unj", "ERR-IA", "nERR-IA", "alpha-nDCG", "nNRBP", "P-IA", "AP-IA", "StRecall",
-    "D-nDCG", "D#-nDCG",
-))  # fmt: skip
+_SHARES = frozenset(
+    (
+        "U",
+        "W",
+        "V1",
+        "nDCG",
+        "SN-DCG",
+        "P",
+        "Recall",
+        "RPrec",
+        "Success",
+        "AP",
+        "SN-AP",
+        "GAP",
+        "Judged",
+        "bpref",
+        "SetP",
+        "SetR",
+        "SetF",
+        "RR",
+        "ERR",
+        "RBP-residual",
+        "Compat",
+        "Accuracy",
+        "IPrec",
+        "11pt_avg",
+        "relative_P",
+        "infAP",
+        "SetAP",
+        "SetRelP",
+        "unj",
+        "ERR-IA",
+        "nERR-IA",
+        "alpha-nDCG",
+        "nNRBP",
+        "P-IA",
+        "AP-IA",
+        "StRecall",
+        "D-nDCG",
+        "D#-nDCG",
+    )
+)
 _SHARES_OF_ONE = frozenset(("RBP", "INSQ", "SDCG", "INST", "HIT"))
 _SIGNED = frozenset(("V2", "V2s"))
 
@@ -137,12 +173,14 @@ def mean_intervals(
         settings = Settings(level, samples, seed)
         ends = np.array([_weighted(values[:, in_order], weights, settings) for values in scores.values])
     else:
-        ends = np.array([
-            _bca(values[:, in_order], level, samples, seed)
-            if used == "bca"
-            else _students(values, level, used, range_of_scores(scores, m))
-            for m, values in enumerate(scores.values)
-        ])  # fmt: skip
+        ends = np.array(
+            [
+                _bca(values[:, in_order], level, samples, seed)
+                if used == "bca"
+                else _students(values, level, used, range_of_scores(scores, m))
+                for m, values in enumerate(scores.values)
+            ]
+        )
     about = {**scores.metadata, "interval": used}
     rows = [tuple((s, *ends[:, end, i].tolist()) for i, s in enumerate(scores.systems)) for end in (0, 1)]
     notes = _constant(scores)
@@ -226,10 +264,12 @@ def _bca(values: Floats, level: float, samples: int, seed: int) -> Floats:
         random = np.random.default_rng(seed)
         systems = systems[[not all_equal(row) for row in values[np.ix_(systems, queries)]]]
         chosen = values[np.ix_(systems, queries)]
-        drawn = np.concatenate([
-            times_drawn(random.integers(0, n, (min(SAMPLES_AT_ONCE, samples - start), n)), n) @ chosen.T / n
-            for start in range(0, samples, SAMPLES_AT_ONCE)
-        ])  # fmt: skip
+        drawn = np.concatenate(
+            [
+                times_drawn(random.integers(0, n, (min(SAMPLES_AT_ONCE, samples - start), n)), n) @ chosen.T / n
+                for start in range(0, samples, SAMPLES_AT_ONCE)
+            ]
+        )
         mean = chosen.mean(axis=1)
         near = np.abs(drawn - mean) <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
         below = ((drawn < mean) & ~near).mean(axis=0) + near.mean(axis=0) / 2

@@ -53,7 +53,7 @@ EQUIVALENCE_COLUMNS = ("p_equivalence", "p_equivalence_adjusted", "verdict")
 STATISTICS: dict[str, type[Statistic]] = {
     **dict.fromkeys(("low", "high", "effect", *bayesian.COLUMNS), Statistic),
     **dict.fromkeys(("p", "p_adjusted", *EQUIVALENCE_COLUMNS[:2]), PValue),
-}  # fmt: skip
+}
 NAMED = 3  # pairs that a note names
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -191,11 +191,20 @@ def compare(
         compared = replace(
             compared,
             groups=_by_group(
-                scores.by(query_groups), "none" if name == "bayes" else correction_name(correction),
-                test=test, baseline=baseline, alpha=alpha, level=level, samples=samples, seed=seed, effect=effect,
-                equivalence=equivalence, rope=rope if name == "bayes" else None, query_weights=query_weights,
+                scores.by(query_groups),
+                "none" if name == "bayes" else correction_name(correction),
+                test=test,
+                baseline=baseline,
+                alpha=alpha,
+                level=level,
+                samples=samples,
+                seed=seed,
+                effect=effect,
+                equivalence=equivalence,
+                rope=rope if name == "bayes" else None,
+                query_weights=query_weights,
             ),
-        )  # fmt: skip
+        )
     if warn:
         warn_user(compared.notes)
     return compared

@@ -28,8 +28,15 @@ if TYPE_CHECKING:
     from calipers.stats.comparison import Comparison
 
 COLUMNS = (
-    "measure", "system_a", "system_b", "query", "difference", "difference_without", "p_adjusted", "p_without",
-)  # fmt: skip
+    "measure",
+    "system_a",
+    "system_b",
+    "query",
+    "difference",
+    "difference_without",
+    "p_adjusted",
+    "p_without",
+)
 NEAR = 1 - 1e-9  # p values above this share of alpha could be above alpha without rounding errors
 NAMED = 3  # comparisons named in a warning
 
@@ -107,12 +114,18 @@ def _decided(
     worst = np.where(np.isnan(p), -1.0, p).argmax(axis=1)
     return [
         (
-            measure, scores.systems[int(a[i])], scores.systems[int(b[i])], scores.queries[query],
-            float(differences.mean[i]), float(mean[i, query]), float(comparison.p_adjusted[m, pairs[i]]), of_row[query],
+            measure,
+            scores.systems[int(a[i])],
+            scores.systems[int(b[i])],
+            scores.queries[query],
+            float(differences.mean[i]),
+            float(mean[i, query]),
+            float(comparison.p_adjusted[m, pairs[i]]),
+            of_row[query],
         )
         for i, query, of_row in zip(rows.tolist(), worst.tolist(), p.tolist(), strict=True)
         if of_row[query] >= comparison.alpha
-    ]  # fmt: skip
+    ]
 
 
 def influence_warnings(found: Table, comparison: Comparison, unit: str = "query") -> list[str]:

@@ -212,9 +212,13 @@ CORRECTED = frozenset({"tukey"})  # tests whose p values need no further correct
 DEFAULT_SAMPLES = {"randomization": 10_000, "bootstrap": 1_000, "tukey": 1_000}
 MOST_DRAWN = 5_000_000  # largest default of samples x queries
 _OTHER_NAMES = {
-    "student": "t", "ttest": "t", "randomisation": "randomization", "permutation": "randomization",
-    "sakai": "bootstrap", "hsd": "tukey",
-}  # fmt: skip
+    "student": "t",
+    "ttest": "t",
+    "randomisation": "randomization",
+    "permutation": "randomization",
+    "sakai": "bootstrap",
+    "hsd": "tukey",
+}
 
 
 def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028  no test of pytest

@@ -15,8 +15,11 @@ from calipers.stats.comparison import LETTERS, Comparison, baseline_names, compa
 
 MOST = 26  # largest number of systems that get letters
 NAMES = {
-    "t": "paired t test", "wilcoxon": "Wilcoxon's test", "sign": "sign test", "randomization": "randomisation test",
-}  # fmt: skip
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon's test",
+    "sign": "sign test",
+    "randomization": "randomisation test",
+}
 
 
 def mark_significance(

@@ -98,10 +98,14 @@ class JudgesOfAnswers(Result):
 
     def tables(self) -> Mapping[str, Table]:
         """Return tables: `agreement`, `systems` (mean scores under either's labels), `confusion` and `labels`."""
-        return Tables({
-            "agreement": self._agreement, "systems": self._systems, "confusion": self._confusion,
-            "labels": self._labels,
-        })  # fmt: skip
+        return Tables(
+            {
+                "agreement": self._agreement,
+                "systems": self._systems,
+                "confusion": self._confusion,
+                "labels": self._labels,
+            }
+        )
 
     @cached_property
     def _confusions(self) -> dict[tuple[str, str], Confusion]:
@@ -135,8 +139,16 @@ class JudgesOfAnswers(Result):
                     one, other = (float(each[place]) for each in means)
                     places = (ranks[0][place], ranks[1][place])
                     rows.append((judge, measure, system, one, other, other - one, *places))
-        columns = ("judge", "measure", "system", "by people", "by judge", "difference", "rank by people",
-                   "rank by judge")  # fmt: skip
+        columns = (
+            "judge",
+            "measure",
+            "system",
+            "by people",
+            "by judge",
+            "difference",
+            "rank by people",
+            "rank by judge",
+        )
         return Table(columns, tuple(rows))
 
     def _confusion(self) -> Table:
@@ -150,10 +162,17 @@ class JudgesOfAnswers(Result):
     def _labels(self) -> Table:
         """Return one row per label. `item` is unique for each judge, so that other tools can read the rows."""
         rows: list[tuple[Cell, ...]] = [
-            (f"{each.query}/{each.system}/{each.kind}/{each.item}", each.query, each.system, each.kind, each.judge,
-             each.judge_label, each.human_label)
+            (
+                f"{each.query}/{each.system}/{each.kind}/{each.item}",
+                each.query,
+                each.system,
+                each.kind,
+                each.judge,
+                each.judge_label,
+                each.human_label,
+            )
             for each in self.labels
-        ]  # fmt: skip
+        ]
         return Table(("item", "query", "system", "kind", "judge", "label", "human"), tuple(rows))
 
 

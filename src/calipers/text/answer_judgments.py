@@ -20,10 +20,25 @@ from typing import Any
 from calipers.errors import CalipersError
 
 SUPPORT = {
-    "full": 1.0, "full_support": 1.0, "support": 1.0, "supported": 1.0, "fs": 1.0, "yes": 1.0, "true": 1.0,
-    "partial": 0.5, "partial_support": 0.5, "partially_supported": 0.5, "ps": 0.5,
-    "none": 0.0, "no": 0.0, "no_support": 0.0, "not_support": 0.0, "not_supported": 0.0, "ns": 0.0, "false": 0.0,
-}  # fmt: skip
+    "full": 1.0,
+    "full_support": 1.0,
+    "support": 1.0,
+    "supported": 1.0,
+    "fs": 1.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "partial": 0.5,
+    "partial_support": 0.5,
+    "partially_supported": 0.5,
+    "ps": 0.5,
+    "none": 0.0,
+    "no": 0.0,
+    "no_support": 0.0,
+    "not_support": 0.0,
+    "not_supported": 0.0,
+    "ns": 0.0,
+    "false": 0.0,
+}
 IMPORTANCE = {"vital": "vital", "okay": "okay", "ok": "okay"}
 
 
@@ -148,9 +163,11 @@ def _nugget(given: Any) -> Nugget:
     if weight is not None and (not _is_number(weight) or weight < 0):
         raise CalipersError(f"the weight {weight!r} of a nugget is not a number of at least 0")
     return Nugget(
-        given.get("text", ""), _support(said), IMPORTANCE[importance.lower()],
+        given.get("text", ""),
+        _support(said),
+        IMPORTANCE[importance.lower()],
         None if weight is None else float(weight),
-    )  # fmt: skip
+    )
 
 
 def _statement(given: Any) -> Statement:
@@ -162,9 +179,11 @@ def _statement(given: Any) -> Statement:
         raise CalipersError(f"needs_citation {needs!r} of a statement is not true or false")
     support = given.get("support")
     return Statement(
-        given.get("text", ""), tuple(_citation(each) for each in _list("citations", given.get("citations", []))),
-        None if support is None else _support(support), needs,
-    )  # fmt: skip
+        given.get("text", ""),
+        tuple(_citation(each) for each in _list("citations", given.get("citations", []))),
+        None if support is None else _support(support),
+        needs,
+    )
 
 
 def _citation(given: Any) -> Citation:

@@ -122,10 +122,13 @@ def nugget_recall(nuggets: Sequence[Nugget]) -> dict[str, float]:
     usual = np.where(vital, VITAL_WEIGHT, OKAY_WEIGHT)
     weight = np.array([u if each.weight is None else each.weight for each, u in zip(nuggets, usual, strict=True)])
     return {
-        "all": _mean(support), "strict": _mean(full),
-        "vital": _mean(support[vital]), "vital_strict": _mean(full[vital]),
-        "weighted": _mean(support, weight), "weighted_strict": _mean(full, weight),
-    }  # fmt: skip
+        "all": _mean(support),
+        "strict": _mean(full),
+        "vital": _mean(support[vital]),
+        "vital_strict": _mean(full[vital]),
+        "weighted": _mean(support, weight),
+        "weighted_strict": _mean(full, weight),
+    }
 
 
 def _mean(values: Floats, weight: Floats | None = None) -> float:
@@ -178,11 +181,16 @@ def citation_support(statements: Sequence[Statement], strict: bool = False) -> t
 class JudgedScorer(Scorer):
     """A measure of an answer's nuggets or statements."""
 
-    def __init__(self, name: str, context: Context, field: str, values: Callable[[AnswerJudgments], Sequence[float]],
-                 parts: int) -> None:  # fmt: skip
+    def __init__(
+        self, name: str, context: Context, field: str, values: Callable[[AnswerJudgments], Sequence[float]], parts: int
+    ) -> None:
         self.name, self._judged, self._field, self._values, self._parts = (
-            name, context.collection.judged, field, values, parts,
-        )  # fmt: skip
+            name,
+            context.collection.judged,
+            field,
+            values,
+            parts,
+        )
         self._empty: set[tuple[str, str]] = set()  # answers whose list is empty
         self._uncited: set[tuple[str, str]] = set()
         if all(getattr(each, field) is None for each in self._judged.values()):

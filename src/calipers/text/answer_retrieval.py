@@ -120,9 +120,15 @@ def scores_and_remarks(
     ends = {name: ends_of(measure) for name, measure in zip(found.measures, found.definitions, strict=True)}
     about = {**found.metadata, "incomplete": {}, "lower": sorted(found.lower), "ends": ends}
     scores = Scores(
-        found.measures, collection.systems, collection.ids, values, reasons, coverage=_coverage(found, collection),
-        metadata=about, notes=found.notes,
-    )  # fmt: skip
+        found.measures,
+        collection.systems,
+        collection.ids,
+        values,
+        reasons,
+        coverage=_coverage(found, collection),
+        metadata=about,
+        notes=found.notes,
+    )
     return scores, own.remarks
 
 
@@ -146,7 +152,12 @@ def side_by_side(one: Scores, other: Scores) -> Scores:
     for key in ("exactness", "standard_error", "ends"):
         about[key] = {**one.metadata.get(key, {}), **other.metadata.get(key, {})}
     return Scores(
-        (*one.measures, *other.measures), one.systems, one.queries, np.concatenate([one.values, other.values]),
-        np.concatenate([one.reasons, other.reasons]), coverage=one.coverage or other.coverage, metadata=about,
+        (*one.measures, *other.measures),
+        one.systems,
+        one.queries,
+        np.concatenate([one.values, other.values]),
+        np.concatenate([one.reasons, other.reasons]),
+        coverage=one.coverage or other.coverage,
+        metadata=about,
         notes=(*one.notes, *other.notes),
-    )  # fmt: skip
+    )

@@ -34,10 +34,19 @@ BATCH = 64  # texts
 MOST_KEPT = 1_000_000_000  # bytes of vectors
 # Layers that correlate best with human judgments of translations (WMT16): Zhang et al., ICLR 2020.
 BEST_LAYERS = {
-    "bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18, "bert-base-multilingual-cased": 9,
-    "roberta-base": 10, "roberta-large": 17, "distilbert-base-uncased": 5, "distilroberta-base": 5,
-    "albert-base-v2": 9, "xlnet-base-cased": 5, "xlm-roberta-base": 9, "xlm-roberta-large": 17,
-}  # fmt: skip
+    "bert-base-uncased": 9,
+    "bert-base-cased": 9,
+    "bert-large-uncased": 18,
+    "bert-base-multilingual-cased": 9,
+    "roberta-base": 10,
+    "roberta-large": 17,
+    "distilbert-base-uncased": 5,
+    "distilroberta-base": 5,
+    "albert-base-v2": 9,
+    "xlnet-base-cased": 5,
+    "xlm-roberta-base": 9,
+    "xlm-roberta-large": 17,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,8 +156,13 @@ class Encoder:
 
     @property
     def _marks(self) -> list[int]:
-        marks = (self.tokenizer.cls_token_id, self.tokenizer.sep_token_id, self.tokenizer.pad_token_id,
-                 self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)  # fmt: skip
+        marks = (
+            self.tokenizer.cls_token_id,
+            self.tokenizer.sep_token_id,
+            self.tokenizer.pad_token_id,
+            self.tokenizer.bos_token_id,
+            self.tokenizer.eos_token_id,
+        )
         return [mark for mark in marks if mark is not None]
 
     def _vectors(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:

@@ -239,8 +239,11 @@ class Evaluation:
         text = self.collection.kind.text
         found = []
         for base, measured in self.bounded.items():
-            own = [(name, each) for name, each in zip(self.scores.measures, self.measures, strict=False)
-                   if each.base == base and measured.is_sampled(each)]  # fmt: skip
+            own = [
+                (name, each)
+                for name, each in zip(self.scores.measures, self.measures, strict=False)
+                if each.base == base and measured.is_sampled(each)
+            ]
             if measured.signature:
                 found.append(f"{measured.name}: {measured.signature}")
             if own:
@@ -344,9 +347,16 @@ class Evaluation:
         bases = {name: base for name in self.scores.measures if (base := self.base_of(name)) is not None}
         notes = self.human_notes(human)
         return human_correlation(
-            self.scores, self.human(human), levels, coefficients, bases=bases, samples=samples, confidence=confidence,
-            seed=seed, notes=notes,
-        )  # fmt: skip
+            self.scores,
+            self.human(human),
+            levels,
+            coefficients,
+            bases=bases,
+            samples=samples,
+            confidence=confidence,
+            seed=seed,
+            notes=notes,
+        )
 
     def meta(
         self,
@@ -408,8 +418,11 @@ class Evaluation:
         present = self.collection.has_text
         lacking = {name: int((np.isnan(values) & present).sum()) for name, values in self.human(aspects).items()}
         of = counted(int(present.sum()), self.collection.kind.text)
-        return [f"{count:,} of {of} {verb(count, 'has', 'have')} no human score of {name}; left out"
-                for name, count in lacking.items() if count]  # fmt: skip
+        return [
+            f"{count:,} of {of} {verb(count, 'has', 'have')} no human score of {name}; left out"
+            for name, count in lacking.items()
+            if count
+        ]
 
 
 def default_measures(collection: TextCollection, has_encoder: bool = False, has_judgments: bool = False) -> list[str]:
@@ -485,9 +498,26 @@ def evaluate_texts(
     0.9091
     """
     found = Evaluation(
-        data, measures, judgments=judgments, scores=scores, lower=lower, tokenizer=tokenizer, stem=stem,
-        bleu_tokenizer=bleu_tokenizer, several=several, length=length, upper=upper, chance=chance, texts=texts,
-        draws=draws, seed=seed, tokens=tokens, k=k, encoder=encoder, cache=cache, progress=progress,
-    ).scores  # fmt: skip
+        data,
+        measures,
+        judgments=judgments,
+        scores=scores,
+        lower=lower,
+        tokenizer=tokenizer,
+        stem=stem,
+        bleu_tokenizer=bleu_tokenizer,
+        several=several,
+        length=length,
+        upper=upper,
+        chance=chance,
+        texts=texts,
+        draws=draws,
+        seed=seed,
+        tokens=tokens,
+        k=k,
+        encoder=encoder,
+        cache=cache,
+        progress=progress,
+    ).scores
     warn_user(found.notes, warn)
     return found

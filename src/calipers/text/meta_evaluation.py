@@ -23,10 +23,10 @@ from calipers.text.measure_tests import SAMPLES, agreement_of, check_agreement, 
 
 BELIEVE = {
     "system": "Believe p: a permutation test assumes nothing about the distribution of scores, while Williams' test "
-              "assumes normally distributed means of systems, of which there are few.",
+    "assumes normally distributed means of systems, of which there are few.",
     "pooled": "Believe p: Williams' test takes all texts for independent, which those about one document are not, so "
-              "that its p values are too small.",
-}  # fmt: skip
+    "that its p values are too small.",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,17 +129,31 @@ class TextMetaEvaluation(Result):
                 disagree += bool(
                     not np.isnan([found.p, p_williams]).any() and (found.p < alpha) != (p_williams < alpha)
                 )
-                rows.append([
-                    aspect, self.measures[one], self.measures[other], found.difference, PValue(found.p), found.p,
-                    np.nan if known is None else known.statistic, PValue(p_williams),
-                ])  # fmt: skip
+                rows.append(
+                    [
+                        aspect,
+                        self.measures[one],
+                        self.measures[other],
+                        found.difference,
+                        PValue(found.p),
+                        found.p,
+                        np.nan if known is None else known.statistic,
+                        PValue(p_williams),
+                    ]
+                )
         adjusted = CORRECTIONS[correction_name(correction)](np.array([[float(row[5] or 0.0) for row in rows]]))[0]
         for row, p in zip(rows, adjusted.tolist(), strict=True):
             row[5] = PValue(p)
         marks = {(place, 3): "*" for place in np.flatnonzero(adjusted < alpha).tolist()}
         columns = ("human", "measure_a", "measure_b", "difference", "p", "p_adjusted", "t_williams", "p_williams")
-        about = {"level": level, "agreement": agreement, "exchange": exchange, "samples": self.samples,
-                 "seed": self.seed, "correction": correction}  # fmt: skip
+        about = {
+            "level": level,
+            "agreement": agreement,
+            "exchange": exchange,
+            "samples": self.samples,
+            "seed": self.seed,
+            "correction": correction,
+        }
         notes = [f"*: significant, adjusted p < {alpha:g}."] if marks else []
         if disagree:
             notes.append(

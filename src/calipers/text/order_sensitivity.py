@@ -96,9 +96,14 @@ class Profiles(Result):
             order = order[:top] + order[-top:]
         place = {d: i for i, d in enumerate(self.order(by).tolist(), 1)}
         named: dict[str, Floats | Ints] = {
-            "tokens": self.tokens, "k": self.k, "E most": self.most, "E least": self.least,
-            "difference": self.difference, "mean": self.mean, "deviation": self.deviation,
-        }  # fmt: skip
+            "tokens": self.tokens,
+            "k": self.k,
+            "E most": self.most,
+            "E least": self.least,
+            "difference": self.difference,
+            "mean": self.mean,
+            "deviation": self.deviation,
+        }
         rows: list[tuple[Cell, ...]] = [
             (self.documents[d], place[d], *(values[d].item() for values in named.values())) for d in order
         ]

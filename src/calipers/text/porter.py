@@ -18,10 +18,23 @@ Condition = Callable[[str], bool]
 Rule = tuple[str, str, Condition]
 
 _BY_HEART = {
-    "skies": "sky", "sky": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "innings": "inning",
-    "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning", "canning": "canning",
-    "howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed",
-}  # fmt: skip
+    "skies": "sky",
+    "sky": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "news": "news",
+    "innings": "inning",
+    "inning": "inning",
+    "outings": "outing",
+    "outing": "outing",
+    "cannings": "canning",
+    "canning": "canning",
+    "howe": "howe",
+    "proceed": "proceed",
+    "exceed": "exceed",
+    "succeed": "succeed",
+}
 
 
 @cache

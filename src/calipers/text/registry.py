@@ -194,9 +194,20 @@ def measure(
 
         sentence = " ".join((getdoc(function) or "").split("\n\n")[0].split())
         declaration = TextDeclaration(
-            name, prepare, parts, lower=lower, share=share, chance=chance, needs=needs, aliases=aliases,
-            range=range, function=function, sentence=sentence, formula=formula, citation=citation,
-        )  # fmt: skip
+            name,
+            prepare,
+            parts,
+            lower=lower,
+            share=share,
+            chance=chance,
+            needs=needs,
+            aliases=aliases,
+            range=range,
+            function=function,
+            sentence=sentence,
+            formula=formula,
+            citation=citation,
+        )
         declare(declaration)
         return function
 

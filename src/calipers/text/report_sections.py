@@ -43,11 +43,18 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
             continue  # the row of the measure itself says it
         expected, own = of.value(replace(measure, normal="E")), of.value(replace(measure, normal=""))
         best = np.nanmax(_means(own)) if not measure.lower else np.nanmin(_means(own))
-        rows.append([
-            name(shown), number(float(np.nanmean(expected))), number(float(np.nanmean(own))), number(float(best)),
-            number(float(np.nanmean(placed))), Cell(of.chance, of.chance), Cell(of.exactness, of.exactness),
-            number(float(of.mean_error(replace(measure, normal="E")).max())),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name(shown),
+                number(float(np.nanmean(expected))),
+                number(float(np.nanmean(own))),
+                number(float(best)),
+                number(float(np.nanmean(placed))),
+                Cell(of.chance, of.chance),
+                Cell(of.exactness, of.exactness),
+                number(float(of.mean_error(replace(measure, normal="E")).max())),
+            ]
+        )
     columns = (
         Column("measure", numeric=False),
         Column("chance", title="mean score of random texts"),
@@ -138,8 +145,9 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
         Column("best system", numeric=False),
         Column("worst system", numeric=False),
     )
-    means = np.divide(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0), out=np.full(len(present), np.nan),
-                      where=present)  # fmt: skip
+    means = np.divide(
+        np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0), out=np.full(len(present), np.nan), where=present
+    )
     rows = []
     for d in order:
         best, worst = (f(values[:, d : d + 1], True) for f in ends)
@@ -156,7 +164,7 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
             "shown": [_document(material, d) for d in order[:top] if present[d]],
             "measure": material.measure,
         },
-    )  # fmt: skip
+    )
 
 
 def method(material: TextMaterial, detail: Detail) -> Section:
@@ -203,12 +211,15 @@ def _document(material: TextMaterial, d: int) -> dict[str, Any]:
     better = material.scores.signs[0] * values
     order = np.argsort(-np.nan_to_num(better, nan=-np.inf), kind="stable").tolist()
     written = [
-        {"system": collection.systems[s], "score": number(float(values[s])).text,
-         "text": _short(collection.texts[s][d] or ""),
-         **_judged(collection.judged.get((document.id, collection.systems[s])), document)}
+        {
+            "system": collection.systems[s],
+            "score": number(float(values[s])).text,
+            "text": _short(collection.texts[s][d] or ""),
+            **_judged(collection.judged.get((document.id, collection.systems[s])), document),
+        }
         for s in order
         if collection.texts[s][d] is not None
-    ]  # fmt: skip
+    ]
     return {
         "id": document.id,
         "question": None if document.question is None else _short(document.question),

@@ -72,8 +72,10 @@ class RougeScorer(Scorer):
 
     def _by_sentence(self, task: TextTask) -> Floats:
         words = self._texts.words
-        lines = [[[words(line) for line in sentences(text)] for text in group]
-                 for group in (task.texts, task.document.references)]  # fmt: skip
+        lines = [
+            [[words(line) for line in sentences(text)] for text in group]
+            for group in (task.texts, task.document.references)
+        ]
         return np.stack([sentence_parts(each, lines[1], self._texts.options.several) for each in lines[0]])
 
     def attainable(self, task: TextTask, words: Ints) -> Floats:

@@ -48,9 +48,16 @@ def bounded(
         bounds = _gathered(shape, rows, given, declaration.share) | {"chance": chance}
     shares = None if declaration.share is None else share(parts)
     return BoundedScores(
-        scorer.name, parts, ideal, notes=scorer.notes, names=declaration.parts, shares=shares,
-        signature=scorer.signature, unknown_upper=unknown, **bounds,
-    )  # fmt: skip
+        scorer.name,
+        parts,
+        ideal,
+        notes=scorer.notes,
+        names=declaration.parts,
+        shares=shares,
+        signature=scorer.signature,
+        unknown_upper=unknown,
+        **bounds,
+    )
 
 
 def _itself(scores: Floats) -> Floats:

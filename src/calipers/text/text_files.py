@@ -46,8 +46,17 @@ TextsLike = Any  # a path, a frame, rows as dicts, or a TextCollection
 NAMES = {
     "id": ("id", "doc_id", "document", "qid", "query_id", "question_id", "topic_id"),
     "system": ("system", "model_id", "model", "run_id"),
-    "text": ("summary", "decoded", "sys_summ", "candidate", "prediction", "hypothesis", "answer_text", "response",
-             "answer"),
+    "text": (
+        "summary",
+        "decoded",
+        "sys_summ",
+        "candidate",
+        "prediction",
+        "hypothesis",
+        "answer_text",
+        "response",
+        "answer",
+    ),
     "source": ("source", "src", "text", "article"),
     "question": ("question", "user_input", "query"),
     "references": ("references", "reference", "ref_summs", "ref_summ", "answers", "ground_truth", "answer"),
@@ -58,7 +67,7 @@ NAMES = {
     "retrieved": ("retrieved", "retrieved_context_ids"),
     "passages": ("passages", "contexts", "retrieved_contexts"),
     "relevant": ("relevant", "reference_context_ids"),
-}  # fmt: skip
+}
 _OF_SUMMARIES = frozenset(("summary", "decoded", "sys_summ"))
 _OF_ANSWERS = frozenset(("prediction", "answer_text", "response", "answer"))
 _LISTS = ("references", "nuggets", "statements", "retrieved", "passages", "relevant")
@@ -108,8 +117,12 @@ def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
         fields, names = _fields(row.cells)
         id, system = fields["id"], fields["system"]
         if id is None or (system is None and len(systems) > 1):
-            raise _error(name, row, f"expected the columns id{', system' * (len(systems) > 1)} and one per measure; "
-                                    f"found {', '.join(map(str, row.cells))}")  # fmt: skip
+            raise _error(
+                name,
+                row,
+                f"expected the columns id{', system' * (len(systems) > 1)} and one per measure; "
+                f"found {', '.join(map(str, row.cells))}",
+            )
         key = str(id), systems[0] if system is None else str(system)
         if key in found:
             raise _error(name, row, f"'{key[0]}' of system '{key[1]}' has scores already")
@@ -121,9 +134,12 @@ def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
 
 
 def parallel_texts(
-    candidates: Mapping[str, Path], references: Sequence[Path], source: Path | None = None, *,
+    candidates: Mapping[str, Path],
+    references: Sequence[Path],
+    source: Path | None = None,
+    *,
     max_unpacked: int | None = None,
-) -> TextCollection:  # fmt: skip
+) -> TextCollection:
     """Return texts from plain text files. Line n of each file belongs to document n.
 
     candidates: files by the names of their systems. references: each file has one reference of every document.
@@ -247,9 +263,10 @@ def _csv_rows(name: str, text: str) -> Iterator[TextRow]:
                 _check_header(name, header, reader.line_num)
             elif len(cells) != len(header):
                 raise CalipersError(
-                    f"expected {len(header)} fields as in the header, found {len(cells)}", file=name,
+                    f"expected {len(header)} fields as in the header, found {len(cells)}",
+                    file=name,
                     line=reader.line_num,
-                )  # fmt: skip
+                )
             else:
                 yield TextRow(dict(zip(header, cells, strict=True)), reader.line_num, is_table=True)
     except csv.Error as error:
@@ -264,8 +281,9 @@ def _check_header(name: str, header: Sequence[str], line: int) -> None:
         raise CalipersError(
             f"is neither JSON nor CSV with a column of texts ({', '.join(NAMES['text'][:5])}, ...); found "
             f"{', '.join(header[:8])}",
-            file=name, line=line,
-        )  # fmt: skip
+            file=name,
+            line=line,
+        )
     for place, column in enumerate(lower):
         if column in lower[:place] or not column:
             raise CalipersError(f"two columns are called '{header[place]}'", file=name, line=line)
@@ -280,8 +298,16 @@ def _summeval_rows(name: str, layout: Mapping[str, Any]) -> Iterator[TextRow]:
                 message = f"document '{id}', system '{system}': 'sys_summ' is missing, or is not text"
                 raise CalipersError(message, file=name)
             references = entry.get("ref_summs", entry.get("ref_summ"))
-            yield TextRow({"id": id, "system": system, "summary": made["sys_summ"], "source": entry.get("src"),
-                       "references": references, "human": made.get("scores")})  # fmt: skip
+            yield TextRow(
+                {
+                    "id": id,
+                    "system": system,
+                    "summary": made["sys_summ"],
+                    "source": entry.get("src"),
+                    "references": references,
+                    "human": made.get("scores"),
+                }
+            )
 
 
 def _content(name: str, max_unpacked: int | None) -> str:
@@ -493,9 +519,11 @@ class _Reading:
             raise CalipersError(f"{where}: 'references' is not a list of texts")
         passages = passages_of(fields["retrieved"], fields["passages"])
         given = {
-            "references": tuple(texts), "source": fields["source"], "question": fields["question"],
+            "references": tuple(texts),
+            "source": fields["source"],
+            "question": fields["question"],
             "relevant": relevance_of(fields["relevant"]),
-        }  # fmt: skip
+        }
         before = self.documents.get(id, Document(id, ()))
         by_place = f"; without 'id', the nth text of each system is about {unit} n" if self.counts else ""
         for field, value in given.items():

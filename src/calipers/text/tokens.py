@@ -135,8 +135,10 @@ _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _END = re.compile(
     r"""(?<=[.!?\u2026\u3002\uff01\uff1f])(?:\s?['"\u2019\u201d)\]]+)?(?:\s+|(?<=[\u3002\uff01\uff1f]))"""
 )
-_ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Sen|Rep|Gov|Lt|Col|Sgt|vs|etc|No|"
-                           r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|(?:[A-Za-z]\.)+[A-Za-z])\.$")  # fmt: skip
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"'])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Sen|Rep|Gov|Lt|Col|Sgt|vs|etc|No|"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|(?:[A-Za-z]\.)+[A-Za-z])\.$"
+)
 
 
 def written_words(text: str, tokenizer: str = "unicode") -> list[str]:

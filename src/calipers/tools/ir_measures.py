@@ -174,16 +174,48 @@ def _also(parse: Callable[[str], Any], otherwise: Callable[[str], Any]) -> Calla
 
 # Our name for each measure of ir_measures.
 _PLAIN = {
-    "P": "P", "RR": "RR", "Rprec": "RPrec", "AP": "AP", "nDCG": "nDCG", "R": "Recall", "Bpref": "bpref",
-    "NumRet": "NumRet", "NumQ": "NumQ", "NumRel": "NumRel", "SetAP": "SetAP", "SetF": "SetF", "SetP": "SetP",
-    "SetR": "SetR", "Success": "Success", "IPrec": "IPrec", "infAP": "infAP", "Judged": "Judged", "RBP": "RBP",
-    "ERR": "ERR", "SDCG": "SDCG", "Compat": "Compat", "Accuracy": "Accuracy", "INST": "INST", "INSQ": "INSQ",
-    "BPM": "BPM", "NERR8": "NERR8", "NERR9": "NERR9", "NERR10": "NERR10", "NERR11": "NERR11",
-}  # fmt: skip
+    "P": "P",
+    "RR": "RR",
+    "Rprec": "RPrec",
+    "AP": "AP",
+    "nDCG": "nDCG",
+    "R": "Recall",
+    "Bpref": "bpref",
+    "NumRet": "NumRet",
+    "NumQ": "NumQ",
+    "NumRel": "NumRel",
+    "SetAP": "SetAP",
+    "SetF": "SetF",
+    "SetP": "SetP",
+    "SetR": "SetR",
+    "Success": "Success",
+    "IPrec": "IPrec",
+    "infAP": "infAP",
+    "Judged": "Judged",
+    "RBP": "RBP",
+    "ERR": "ERR",
+    "SDCG": "SDCG",
+    "Compat": "Compat",
+    "Accuracy": "Accuracy",
+    "INST": "INST",
+    "INSQ": "INSQ",
+    "BPM": "BPM",
+    "NERR8": "NERR8",
+    "NERR9": "NERR9",
+    "NERR10": "NERR10",
+    "NERR11": "NERR11",
+}
 _OF_SUBTOPICS = {
-    "ERR_IA": "ERR-IA", "nERR_IA": "nERR-IA", "alpha_DCG": "alpha-DCG", "alpha_nDCG": "alpha-nDCG", "NRBP": "NRBP",
-    "nNRBP": "nNRBP", "AP_IA": "AP-IA", "P_IA": "P-IA", "StRecall": "StRecall",
-}  # fmt: skip
+    "ERR_IA": "ERR-IA",
+    "nERR_IA": "nERR-IA",
+    "alpha_DCG": "alpha-DCG",
+    "alpha_nDCG": "alpha-nDCG",
+    "NRBP": "NRBP",
+    "nNRBP": "nNRBP",
+    "AP_IA": "AP-IA",
+    "P_IA": "P-IA",
+    "StRecall": "StRecall",
+}
 _LEAVING_OUT = ("Accuracy",)  # measures that leave undefined queries out of the mean
 _PERFECT = ("ERR_IA", "alpha_DCG")  # ndeval divides them by the score of perfect documents
 GDEVAL_GRADE = 4  # the largest grade that gdeval knows

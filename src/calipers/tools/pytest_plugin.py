@@ -68,10 +68,18 @@ def assert_ranking(
     runs = {NEW: new} if baseline is None or stored is not None else {BASELINE: baseline, NEW: new}
     experiment = Experiment(judgments, runs, measures, **{"warn": False, **options})
     found = experiment.check(
-        NEW, baseline=stored or (BASELINE if BASELINE in runs else None), max_drop=max_drop,
-        max_query_drop=max_query_drop, min=min, fail_if=fail_if, query_groups=query_groups, fail_on=fail_on,
-        alpha=alpha, worst=worst, warn=False,
-    )  # fmt: skip
+        NEW,
+        baseline=stored or (BASELINE if BASELINE in runs else None),
+        max_drop=max_drop,
+        max_query_drop=max_query_drop,
+        min=min,
+        fail_if=fail_if,
+        query_groups=query_groups,
+        fail_on=fail_on,
+        alpha=alpha,
+        worst=worst,
+        warn=False,
+    )
     if found.failed:
         raise AssertionError("\n".join([found.text(), *found.notes]))
     return found

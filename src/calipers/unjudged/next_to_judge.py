@@ -136,9 +136,7 @@ def _shares(found: OpenScores, rows: Ints, taken: NDArray[np.bool_]) -> list[tup
         np.bincount(block.list // queries, each, systems)
         for each in (weight, np.bincount(rows[taken], weight[rows[taken]], len(weight)))
     )
-    judged = np.bincount(
-        block.lists.list // queries, of.weight.mean(block.lists.first, block.lists.last), systems
-    )  # fmt: skip
+    judged = np.bincount(block.lists.list // queries, of.weight.mean(block.lists.first, block.lists.last), systems)
     total = judged + open_
     return [
         (system, found.name, float((judged[s] + narrowed[s]) / total[s]) if total[s] > 0 else 1.0)

@@ -70,9 +70,18 @@ class Uniques(Result):
     def _systems(self) -> Table:
         """Return one row per system and measure: mean scores with and without uniques of the system and its group."""
         columns = (
-            "system", "group", "measure", "score", "without_run", "loss_run", "without_group", "loss_group", "uniques",
-            "relevant_uniques", "group_uniques",
-        )  # fmt: skip
+            "system",
+            "group",
+            "measure",
+            "score",
+            "without_run",
+            "loss_run",
+            "without_group",
+            "loss_group",
+            "uniques",
+            "relevant_uniques",
+            "group_uniques",
+        )
         rows: list[tuple[Cell, ...]] = []
         for s, (system, group) in enumerate(zip(self.systems, self.groups, strict=True)):
             for m, measure in enumerate(self.measures):

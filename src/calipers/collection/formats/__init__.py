@@ -28,8 +28,16 @@ from calipers.collection.formats.trec import QRELS, RUN
 from calipers.errors import CalipersError
 
 __all__ = [
-    "FORMATS", "RUN_TABLES", "TABLES", "Contents", "Format", "first_line", "names_of", "sniff", "table_format",
-]  # fmt: skip
+    "FORMATS",
+    "RUN_TABLES",
+    "TABLES",
+    "Contents",
+    "Format",
+    "first_line",
+    "names_of",
+    "sniff",
+    "table_format",
+]
 
 SHOWN = 60  # characters of a first line
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # first bytes of .xlsx, .ods and .zip, and of .xls
@@ -37,9 +45,23 @@ _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # first bytes of .xlsx, .
 # Tried in this order: a line of LETOR may have any number of fields, and so may a header; the special kinds of JSON
 # come before JSON.
 _ALL = (
-    LETOR, SVMLIGHT, PARQUET, JUDGMENT_LIST, RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE, OPENINFERENCE, RAGAS, RESPONSES,
-    MTEB, JSON, CSV, QRELS, RUN, HEADERLESS, SCORES,
-)  # fmt: skip
+    LETOR,
+    SVMLIGHT,
+    PARQUET,
+    JUDGMENT_LIST,
+    RANK_EVAL_REQUEST,
+    RANK_EVAL_RESPONSE,
+    OPENINFERENCE,
+    RAGAS,
+    RESPONSES,
+    MTEB,
+    JSON,
+    CSV,
+    QRELS,
+    RUN,
+    HEADERLESS,
+    SCORES,
+)
 FORMATS: dict[str, Format[Any]] = {format.name: format for format in _ALL}
 
 

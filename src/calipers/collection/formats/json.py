@@ -30,7 +30,7 @@ def read_json(
     """Return all documents of a file, with `value` ("score" or "grade") as the number."""
     return collect(
         path, lambda name: RowCollector(value, columns, name), by_name=True, max_unpacked=max_unpacked
-    ).rows()  # fmt: skip
+    ).rows()
 
 
 def contents_of_json(

@@ -58,8 +58,10 @@ class BinaryPreference(Form):
             return None
         lists = population.shuffled
         relevant = lists.grade >= self.rel
-        r, n = (lists.count(chosen).astype(np.float64) for chosen in (
-            relevant, (lists.grade >= min(self.rel, 0)) & ~relevant))  # fmt: skip
+        r, n = (
+            lists.count(chosen).astype(np.float64)
+            for chosen in (relevant, (lists.grade >= min(self.rel, 0)) & ~relevant)
+        )
         all_relevant, others = (count[lists.query].astype(np.float64) for count in self._counts(lists.pool))
         steps = np.maximum(np.minimum(all_relevant, others), 1.0)  # from g = 1 down to 0
         last = np.where(others > 0, np.minimum(n, steps), 0.0)

@@ -33,18 +33,32 @@ def section(material: Material, detail: Detail) -> Section:
 
 def _means(found: Difference, old: str, new: str) -> Grid:
     columns = (
-        Column("measure", numeric=False), Column(old), Column(new), Column("difference"),
-        Column("low", title=f"end of Student's {found.level:.0%} interval of the difference"), Column("high"),
-        Column("p", title="paired t test"), Column("won"), Column("lost"), Column("same"),
-    )  # fmt: skip
+        Column("measure", numeric=False),
+        Column(old),
+        Column(new),
+        Column("difference"),
+        Column("low", title=f"end of Student's {found.level:.0%} interval of the difference"),
+        Column("high"),
+        Column("p", title="paired t test"),
+        Column("won"),
+        Column("lost"),
+        Column("same"),
+    )
     rows = [
         [
-            name(each.measure), number(each.old), number(each.new), number(each.difference, "+.4f"),
-            number(each.low, "+.4f"), number(each.high, "+.4f"), p_value(each.p),
-            count(each.wins), count(each.losses), count(each.ties),
+            name(each.measure),
+            number(each.old),
+            number(each.new),
+            number(each.difference, "+.4f"),
+            number(each.low, "+.4f"),
+            number(each.high, "+.4f"),
+            p_value(each.p),
+            count(each.wins),
+            count(each.losses),
+            count(each.ties),
         ]
         for each in found.means
-    ]  # fmt: skip
+    ]
     return Grid("changes-means", columns, plain_rows(rows), "measures", tools=False)
 
 

@@ -86,38 +86,56 @@ def _influence(material: Material, found: Comparison) -> Grid | None:
     if not rows:
         return None
     columns = (
-        Column("measure", numeric=False), Column("system", numeric=False), Column("other system", numeric=False),
-        Column(material.unit, numeric=False), Column("difference"),
-        Column("without it", title=f"difference without this {material.unit}"), Column("p", title="adjusted"),
+        Column("measure", numeric=False),
+        Column("system", numeric=False),
+        Column("other system", numeric=False),
+        Column(material.unit, numeric=False),
+        Column("difference"),
+        Column("without it", title=f"difference without this {material.unit}"),
+        Column("p", title="adjusted"),
         Column("p without it", title=f"adjusted, without this {material.unit}"),
-    )  # fmt: skip
+    )
     cells = [
         [
-            name(str(measure)), name(str(one)), name(str(other)), name(str(query)), number(difference, "+.4f"),
-            number(without, "+.4f"), p_value(as_number(p)), p_value(as_number(p_without)),
+            name(str(measure)),
+            name(str(one)),
+            name(str(other)),
+            name(str(query)),
+            number(difference, "+.4f"),
+            number(without, "+.4f"),
+            p_value(as_number(p)),
+            p_value(as_number(p_without)),
         ]
         for measure, one, other, query, difference, without, p, p_without in rows[:LISTED]
-    ]  # fmt: skip
+    ]
     what = "pairs" if len(rows) <= LISTED else f"of {len(rows):,} pairs"
     return Grid("influence", columns, plain_rows(cells), what)
 
 
 def _differences(found: Comparison) -> Grid:
     columns = (
-        Column("system", numeric=False), Column("mean"), Column("difference"), Column("low"), Column("high"),
+        Column("system", numeric=False),
+        Column("mean"),
+        Column("difference"),
+        Column("low"),
+        Column("high"),
         Column("p", title="adjusted for the number of systems"),
         Column("effect", title="difference in standard deviations"),
-    )  # fmt: skip
+    )
     outcome = found.outcomes[0]
     rows = [
         [
-            name(found.systems[a]), number(float(found.means[0][a])), number(float(outcome.difference[i]), "+.4f"),
-            number(float(outcome.low[i]), "+.4f"), number(float(outcome.high[i]), "+.4f"),
-            p_value(float(found.p_adjusted[0][i])), number(float(outcome.effect[i]), "+.4f"),
+            name(found.systems[a]),
+            number(float(found.means[0][a])),
+            number(float(outcome.difference[i]), "+.4f"),
+            number(float(outcome.low[i]), "+.4f"),
+            number(float(outcome.high[i]), "+.4f"),
+            p_value(float(found.p_adjusted[0][i])),
+            number(float(outcome.effect[i]), "+.4f"),
         ]
         for i in np.argsort(-np.nan_to_num(found.improvement(0), nan=-np.inf), kind="stable").tolist()
         for a in (int(found.a[i]),)
-    ]  # fmt: skip
+    ]
     return Grid("against", columns, plain_rows(rows), "systems", sorted_by=2, ascending=found.less_is_better(0))
 
 
@@ -128,9 +146,14 @@ def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
     systems = [material.scores.systems[s] for s in material.order[: detail.systems]]
     c = material.choices
     return compare(
-        material.scores.of_systems(systems), test=c.test, correction=c.correction, alpha=c.alpha,
-        samples=c.samples, seed=c.seed, warn=False,
-    )  # fmt: skip
+        material.scores.of_systems(systems),
+        test=c.test,
+        correction=c.correction,
+        alpha=c.alpha,
+        samples=c.samples,
+        seed=c.seed,
+        warn=False,
+    )
 
 
 def _counts(found: Comparison, units: str) -> Grid:
@@ -149,10 +172,16 @@ def _counts(found: Comparison, units: str) -> Grid:
         after = int(found.significant[m].sum())
         p = found.p_adjusted[m]
         least = float(np.nanmin(p)) if not np.isnan(p).all() else None
-        rows.append([
-            name(measure), count(len(found.a)), count(before, len(found.a)), count(after, len(found.a)),
-            p_value(least), count(int(incomplete[measure] or 0)),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name(measure),
+                count(len(found.a)),
+                count(before, len(found.a)),
+                count(after, len(found.a)),
+                p_value(least),
+                count(int(incomplete[measure] or 0)),
+            ]
+        )
     return Grid("differs-counts", columns, plain_rows(rows), "measures", tools=False)
 
 

@@ -25,9 +25,16 @@ def _two_systems(material: Material) -> Grid:
     scores = material.scores
     old, new = (scores.systems[place] for place in material.old_and_new)
     columns = (
-        Column("group", numeric=False), Column("measure", numeric=False), Column("queries"), Column(old), Column(new),
-        Column("difference"), Column("low", title="end of the interval of the difference"), Column("high"), Column("p"),
-    )  # fmt: skip
+        Column("group", numeric=False),
+        Column("measure", numeric=False),
+        Column("queries"),
+        Column(old),
+        Column(new),
+        Column("difference"),
+        Column("low", title="end of the interval of the difference"),
+        Column("high"),
+        Column("p"),
+    )
     rows = []
     for group, of_group in material.groups.items():
         compared, means = material.comparison.groups.get(group), of_group.mean()
@@ -48,9 +55,12 @@ def _systems(material: Material) -> Grid:
     """Return the mean of each system in each group under the first measure, and the number of systems it beats."""
     measure = material.measure
     columns = (
-        Column("group", numeric=False), Column("queries"), Column("system", numeric=False), Column(f"mean {measure}"),
+        Column("group", numeric=False),
+        Column("queries"),
+        Column("system", numeric=False),
+        Column(f"mean {measure}"),
         Column("significantly better than", title="number of systems, corrected for all pairs and groups"),
-    )  # fmt: skip
+    )
     rows: list[list[Cell]] = []
     for group, of_group in material.groups.items():
         compared, means = material.comparison.groups.get(group), of_group.mean()

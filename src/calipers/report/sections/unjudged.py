@@ -117,11 +117,16 @@ def _pairs(material: Material) -> Grid | None:
     )
     rows = [
         [
-            name(measure), count(total), count(decided, total), count(total - decided, total),
-            count(significant, total), count(turning, total), name(how),
+            name(measure),
+            count(total),
+            count(decided, total),
+            count(total - decided, total),
+            count(significant, total),
+            count(turning, total),
+            name(how),
         ]
         for measure, (total, decided, significant, turning, how) in _decided_pairs(material).items()
-    ]  # fmt: skip
+    ]
     return Grid("decided", columns, plain_rows(rows), "measures", tools=False) if rows else None
 
 

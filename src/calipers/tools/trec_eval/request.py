@@ -13,16 +13,41 @@ from calipers.tools.trec_eval.refusals import Refused
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
-    "help", "version", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=", "nosummary",
-    "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=", "Max_retrieved_per_topic=", "Rel_info_format=",
-    "Results_format=", "Output_old_results_format=", "Zscore=", "v9", "jobs=",
-)  # fmt: skip
+    "help",
+    "version",
+    "query_eval_wanted",
+    "measure=",
+    "complete_rel_info_wanted",
+    "level_for_rel=",
+    "nosummary",
+    "Debug_level=",
+    "Judged_docs_only",
+    "Number_docs_in_coll=",
+    "Max_retrieved_per_topic=",
+    "Rel_info_format=",
+    "Results_format=",
+    "Output_old_results_format=",
+    "Zscore=",
+    "v9",
+    "jobs=",
+)
 _LETTERS = {
-    "--help": "-h", "--version": "-v", "--query_eval_wanted": "-q", "--measure": "-m",
-    "--complete_rel_info_wanted": "-c", "--level_for_rel": "-l", "--nosummary": "-n", "--Debug_level": "-D",
-    "--Judged_docs_only": "-J", "--Number_docs_in_coll": "-N", "--Max_retrieved_per_topic": "-M",
-    "--Rel_info_format": "-R", "--Results_format": "-T", "--Output_old_results_format": "-o", "--Zscore": "-Z",
-}  # fmt: skip
+    "--help": "-h",
+    "--version": "-v",
+    "--query_eval_wanted": "-q",
+    "--measure": "-m",
+    "--complete_rel_info_wanted": "-c",
+    "--level_for_rel": "-l",
+    "--nosummary": "-n",
+    "--Debug_level": "-D",
+    "--Judged_docs_only": "-J",
+    "--Number_docs_in_coll": "-N",
+    "--Max_retrieved_per_topic": "-M",
+    "--Rel_info_format": "-R",
+    "--Results_format": "-T",
+    "--Output_old_results_format": "-o",
+    "--Zscore": "-Z",
+}
 
 USAGE = """\
 Usage: calipers trec_eval [-h] [-q] [-m measure[.params]]* [-c] [-n] [-l num] [-M num] [-J] [-N num]
