@@ -50,19 +50,19 @@ def inner_form(form: Form, lists: Lists) -> InnerForm | None:
 
 
 @inner_form.register(JudgedOnly)
-def _(form: JudgedOnly, lists: Lists) -> InnerForm:
+def inner_form_of_judged_only(form: JudgedOnly, lists: Lists) -> InnerForm:
     return InnerForm(form.of, form.judged(lists))
 
 
 @inner_form.register(ZeroIfShort)
-def _(form: ZeroIfShort, lists: Lists) -> InnerForm:
+def inner_form_of_zero_if_short(form: ZeroIfShort, lists: Lists) -> InnerForm:
     shown = int(lists.length[0])
     short = f"{counted(shown, 'document')}, fewer than {form.cutoff}: 0" if shown < form.cutoff else ""
     return InnerForm(form.of, lists, remark=short)
 
 
 @inner_form.register(Normalised)
-def _(form: Normalised, lists: Lists) -> InnerForm:
+def inner_form_of_normalised(form: Normalised, lists: Lists) -> InnerForm:
     limits = form.limits(lists)
     values = (("ideal", limits.ideal), ("expected", limits.expected))
     shown = tuple((f"{what}, of the measure inside", float(of[0])) for what, of in values)
@@ -76,12 +76,12 @@ def gains_and_weights(form: Form, lists: Lists) -> tuple[Floats, Floats] | None:
 
 
 @gains_and_weights.register(Linear)
-def _(form: Linear, lists: Lists) -> tuple[Floats, Floats]:
+def gains_and_weights_of_linear(form: Linear, lists: Lists) -> tuple[Floats, Floats]:
     return lists.gains(form.value), form.weight.mean(lists.first, lists.last)
 
 
 @gains_and_weights.register(MeanOverCutoffs)
-def _(form: MeanOverCutoffs, lists: Lists) -> tuple[Floats, Floats]:
+def gains_and_weights_of_mean_over_cutoffs(form: MeanOverCutoffs, lists: Lists) -> tuple[Floats, Floats]:
     return lists.gains(form.of.value), form.weights(lists)
 
 
@@ -92,7 +92,7 @@ def remark_on_terms(form: Form) -> str:
 
 
 @remark_on_terms.register(MeanOverCutoffs)
-def _(form: MeanOverCutoffs) -> str:
+def remark_on_terms_of_mean_over_cutoffs(form: MeanOverCutoffs) -> str:
     return "the weights are means over all cutoffs"
 
 
@@ -105,17 +105,17 @@ def deepest_rank(form: Form) -> int | None:
 @deepest_rank.register(BinaryPreference)
 @deepest_rank.register(RelevantPrefix)
 @deepest_rank.register(Unjudged)
-def _(form: BinaryPreference | RelevantPrefix | Unjudged) -> int | None:
+def deepest_rank_of_binary_preference(form: BinaryPreference | RelevantPrefix | Unjudged) -> int | None:
     return form.cutoff
 
 
 @deepest_rank.register(MeanOverCutoffs)
-def _(form: MeanOverCutoffs) -> int | None:
+def deepest_rank_of_mean_over_cutoffs(form: MeanOverCutoffs) -> int | None:
     return form.of.weight.cutoff
 
 
 @deepest_rank.register(Browsed)
-def _(form: Browsed) -> int | None:
+def deepest_rank_of_browsed(form: Browsed) -> int | None:
     cutoff, depth = form.browser.cutoff, form.reading.depth
     return depth if cutoff is None else min(cutoff, depth)
 
@@ -130,12 +130,12 @@ def order_reach(form: Form) -> int | None:
 
 
 @order_reach.register(Share)
-def _(form: Share) -> int | None:
+def order_reach_of_share(form: Share) -> int | None:
     return form.of.reach if form.by.within_reach or form.by.sorts else None
 
 
 @order_reach.register(ZeroIfShort)
-def _(form: ZeroIfShort) -> int | None:
+def order_reach_of_zero_if_short(form: ZeroIfShort) -> int | None:
     """Keep the rank of the form inside: lists keep their lengths."""
     return order_reach(form.of)
 
@@ -147,7 +147,7 @@ def best_lists(by: Denominator, form: Form, lists: Lists) -> Lists | None:
 
 
 @best_lists.register(BestRanking)
-def _(by: BestRanking, form: Form, lists: Lists) -> Lists:
+def best_lists_of_best_ranking(by: BestRanking, form: Form, lists: Lists) -> Lists:
     pool = lists.pool
     size = pool.size[lists.query]
     offsets = np.concatenate([[0], np.cumsum(size)])
@@ -156,5 +156,5 @@ def _(by: BestRanking, form: Form, lists: Lists) -> Lists:
 
 
 @best_lists.register(OwnIdeal)
-def _(by: OwnIdeal, form: Form, lists: Lists) -> Lists:
+def best_lists_of_own_ideal(by: OwnIdeal, form: Form, lists: Lists) -> Lists:
     return lists.all_shuffled().best_first(form.gain)

@@ -65,7 +65,7 @@ def proofs(form: Form) -> Proofs:
 
 
 @proofs.register(Linear)
-def _(form: Linear) -> Proofs:
+def proofs_of_linear(form: Linear) -> Proofs:
     proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
     facts, gain = _weight_facts(form), as_gain(form.value)
     if facts is None or not gain.unit:
@@ -81,7 +81,7 @@ def _(form: Linear) -> Proofs:
 
 
 @proofs.register(Paired)
-def _(form: Paired) -> Proofs:
+def proofs_of_paired(form: Paired) -> Proofs:
     return {
         "monotone": "a further document adds its precision, or nothing",
         "convergent": "a relevant document adds its precision and raises the precision of the relevant ones below it",
@@ -92,7 +92,7 @@ def _(form: Paired) -> Proofs:
 
 
 @proofs.register(Cascade)
-def _(form: Cascade) -> Proofs:
+def proofs_of_cascade(form: Cascade) -> Proofs:
     facts, stop = form.weight.discount.facts, as_gain(form.stop)
     proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
     if facts is None or not stop.chance:
@@ -111,7 +111,7 @@ def _(form: Cascade) -> Proofs:
 
 
 @proofs.register(Peak)
-def _(form: Peak) -> Proofs:
+def proofs_of_peak(form: Peak) -> Proofs:
     proved = {"localized": "the best document of the top k decides", "complete": "the best of nothing is 0"}
     if as_gain(form.value).unit:
         proved["monotone"] = "the best of more documents is no worse"
@@ -121,17 +121,17 @@ def _(form: Peak) -> Proofs:
 
 
 @proofs.register(BinaryPreference)
-def _(form: BinaryPreference) -> Proofs:
+def proofs_of_binary_preference(form: BinaryPreference) -> Proofs:
     return {"monotone": "a further document adds its share of preferences, or nothing; R and N do not depend on k"}
 
 
 @proofs.register(JudgedPairs)
-def _(form: JudgedPairs) -> Proofs:
+def proofs_of_judged_pairs(form: JudgedPairs) -> Proofs:
     return {"bounded": "a share of the pairs"}
 
 
 @proofs.register(SelfNormalisedGain)
-def _(form: SelfNormalisedGain) -> Proofs:
+def proofs_of_self_normalised_gain(form: SelfNormalisedGain) -> Proofs:
     facts, gain = form.weight.discount.facts, as_gain(form.value)
     if facts is None or not facts.falling or not gain.unit:
         return {}
@@ -146,7 +146,7 @@ def _(form: SelfNormalisedGain) -> Proofs:
 
 
 @proofs.register(SelfNormalisedPrecision)
-def _(form: SelfNormalisedPrecision) -> Proofs:
+def proofs_of_self_normalised_precision(form: SelfNormalisedPrecision) -> Proofs:
     return {
         "bounded": "a mean of precisions",
         "top-weighted": f"{MOVING_UP}; swaps inside the top k keep the divisor",
@@ -156,17 +156,17 @@ def _(form: SelfNormalisedPrecision) -> Proofs:
 
 
 @proofs.register(FirstBlended)
-def _(form: FirstBlended) -> Proofs:
+def proofs_of_first_blended(form: FirstBlended) -> Proofs:
     return {"bounded": "a blended ratio, which is at most 1, or 0"}
 
 
 @proofs.register(Preferred)
-def _(form: Preferred) -> Proofs:
+def proofs_of_preferred(form: Preferred) -> Proofs:
     return {"bounded": "blended ratios are at most 1, and so is their mean"}
 
 
 @proofs.register(Browsed)
-def _(form: Browsed) -> Proofs:
+def proofs_of_browsed(form: Browsed) -> Proofs:
     proved = {}
     if form.reading.what in ("EU", "ETU"):
         proved["complete"] = EMPTY_SUM
@@ -176,7 +176,7 @@ def _(form: Browsed) -> Proofs:
 
 
 @proofs.register(Mixture)
-def _(form: Mixture) -> Proofs:
+def proofs_of_mixture(form: Mixture) -> Proofs:
     if not form.parts or any(weight <= 0 for weight, _ in form.parts):
         return {}
     each = [proofs(part) for _, part in form.parts]
@@ -188,7 +188,7 @@ def _(form: Mixture) -> Proofs:
 
 
 @proofs.register(Share)
-def _(form: Share) -> Proofs:
+def proofs_of_share(form: Share) -> Proofs:
     inner = proofs(form.of)
     same = "the divisor is the same before and after a swap"
     proved = {name: f"{inner[name]}; {same}" for name in KEPT_BY_SHARES if name in inner}
@@ -201,19 +201,19 @@ def _(form: Share) -> Proofs:
 
 
 @proofs.register(ZeroIfShort)
-def _(form: ZeroIfShort) -> Proofs:
+def proofs_of_zero_if_short(form: ZeroIfShort) -> Proofs:
     """Keep all proofs: the rankings of the properties have at least k documents."""
     return proofs(form.of)
 
 
 @proofs.register(JudgedOnly)
-def _(form: JudgedOnly) -> Proofs:
+def proofs_of_judged_only(form: JudgedOnly) -> Proofs:
     """Keep all proofs: the rankings of the properties have judged documents only."""
     return proofs(form.of)
 
 
 @proofs.register(Normalised)
-def _(form: Normalised) -> Proofs:
+def proofs_of_normalised(form: Normalised) -> Proofs:
     """U, W, V1, V2 and V2s rise strictly with the score of the same documents, and their bounds bound them."""
     base = form.base
     published = form.published_expected or form.published_ideal
@@ -245,31 +245,31 @@ def proofs_of_division(by: Denominator, form: Form) -> Proofs:
 
 @proofs_of_division.register(Ideal)
 @proofs_of_division.register(OwnIdeal)
-def _(by: Denominator, form: Form) -> Proofs:
+def proofs_of_division_for_ideal(by: Denominator, form: Form) -> Proofs:
     return SORTED_SCORES_ONE if _weight_facts(form) is not None and as_gain(form.gain).unit else {}
 
 
 @proofs_of_division.register(TotalWeight)
-def _(by: TotalWeight, form: Form) -> Proofs:
+def proofs_of_division_for_total_weight(by: TotalWeight, form: Form) -> Proofs:
     facts = _weight_facts(form)
     known = facts is not None and facts.positive and as_gain(form.gain).unit
     return {"bounded": "a weighted mean of values of at most 1"} if known else {}
 
 
 @proofs_of_division.register(RELEVANT)
-def _(by: RELEVANT, form: Form) -> Proofs:
+def proofs_of_division_for_relevant(by: RELEVANT, form: Form) -> Proofs:
     fits = _relevance_level(form) == by.rel and _adds_at_most_one(form)
     return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
 
 
 @proofs_of_division.register(WeightedDepth)
-def _(by: WeightedDepth, form: Form) -> Proofs:
+def proofs_of_division_for_weighted_depth(by: WeightedDepth, form: Form) -> Proofs:
     fits = _relevance_level(form) == by.rel and _adds_at_most_one(form)
     return {"bounded": "at most min(R, k) terms of at most 1, divided by a mean of R and k"} if fits else {}
 
 
 @proofs_of_division.register(TotalValue)
-def _(by: TotalValue, form: Form) -> Proofs:
+def proofs_of_division_for_total_value(by: TotalValue, form: Form) -> Proofs:
     levels = _precision_levels(form)
     if levels is None or levels != getattr(by.value, "chances", None):
         return {}
@@ -277,12 +277,12 @@ def _(by: TotalValue, form: Form) -> Proofs:
 
 
 @proofs_of_division.register(CUTOFF)
-def _(by: CUTOFF, form: Form) -> Proofs:
+def proofs_of_division_for_cutoff(by: CUTOFF, form: Form) -> Proofs:
     return {"bounded": "at most k terms of at most 1, divided by k"} if _adds_at_most_one(form) else {}
 
 
 @proofs_of_division.register(PrefixDepth)
-def _(by: PrefixDepth, form: Form) -> Proofs:
+def proofs_of_division_for_prefix_depth(by: PrefixDepth, form: Form) -> Proofs:
     if form != by.prefix or by.prefix.multiple is not None:  # a multiple of R may look further
         return {}
     return {
@@ -292,7 +292,7 @@ def _(by: PrefixDepth, form: Form) -> Proofs:
 
 
 @proofs_of_division.register(Smaller)
-def _(by: Smaller, form: Form) -> Proofs:
+def proofs_of_division_for_smaller(by: Smaller, form: Form) -> Proofs:
     level = precision_sum_level(form)
     counts_the_same = level is not None and level in (_counted_from(by.one), _counted_from(by.other))
     if not (counts_the_same and (by.one.of_cutoff or by.other.of_cutoff)):
@@ -311,7 +311,7 @@ def _counted_from(by: Denominator) -> float | None:
 
 @_counted_from.register(RELEVANT)
 @_counted_from.register(WeightedDepth)
-def _(by: RELEVANT | WeightedDepth) -> float:
+def _counted_from_of_relevant(by: RELEVANT | WeightedDepth) -> float:
     return by.rel
 
 
@@ -331,34 +331,34 @@ def is_best_when_sorted(form: Form) -> bool:
 @is_best_when_sorted.register(JudgedPairs)
 @is_best_when_sorted.register(FirstBlended)
 @is_best_when_sorted.register(RankBiasedBlended)
-def _(form: Form) -> bool:
+def is_best_when_sorted_of_paired(form: Form) -> bool:
     return True
 
 
 @is_best_when_sorted.register(Linear)
-def _(form: Linear) -> bool:
+def is_best_when_sorted_of_linear(form: Linear) -> bool:
     facts = _weight_facts(form)
     return facts is not None and facts.falling and as_gain(form.value).unit
 
 
 @is_best_when_sorted.register(Cascade)
-def _(form: Cascade) -> bool:
+def is_best_when_sorted_of_cascade(form: Cascade) -> bool:
     facts = form.weight.discount.facts
     return facts is not None and facts.falling and as_gain(form.stop).unit
 
 
 @is_best_when_sorted.register(Blended)
-def _(form: Blended) -> bool:
+def is_best_when_sorted_of_blended(form: Blended) -> bool:
     return form.stop is None
 
 
 @is_best_when_sorted.register(Mixture)
-def _(form: Mixture) -> bool:
+def is_best_when_sorted_of_mixture(form: Mixture) -> bool:
     return all(weight >= 0 and is_best_when_sorted(part) for weight, part in form.parts)
 
 
 @is_best_when_sorted.register(Share)
-def _(form: Share) -> bool:
+def is_best_when_sorted_of_share(form: Share) -> bool:
     return is_best_when_sorted(form.of)
 
 
@@ -369,7 +369,7 @@ def _weight_facts(form: Form) -> Facts | None:
 
 
 @_weight_facts.register(Linear)
-def _(form: Linear) -> Facts | None:
+def _weight_facts_of_linear(form: Linear) -> Facts | None:
     return form.weight.discount.facts
 
 
@@ -380,7 +380,7 @@ def _relevance_level(form: Form) -> float | None:
 
 
 @_relevance_level.register(Linear)
-def _(form: Linear) -> float | None:
+def _relevance_level_of_linear(form: Linear) -> float | None:
     return as_gain(form.value).level
 
 
@@ -388,7 +388,7 @@ def _(form: Linear) -> float | None:
 @_relevance_level.register(BinaryPreference)
 @_relevance_level.register(JudgedPairs)
 @_relevance_level.register(BlendedRatioForm)
-def _(form: Paired | BinaryPreference | JudgedPairs | BlendedRatioForm) -> float:
+def _relevance_level_of_paired(form: Paired | BinaryPreference | JudgedPairs | BlendedRatioForm) -> float:
     return form.rel
 
 
@@ -400,18 +400,18 @@ def _adds_at_most_one(form: Form) -> bool:
 
 @_adds_at_most_one.register(Paired)
 @_adds_at_most_one.register(BinaryPreference)
-def _(form: Form) -> bool:
+def _adds_at_most_one_of_paired(form: Form) -> bool:
     return True
 
 
 @_adds_at_most_one.register(Linear)
-def _(form: Linear) -> bool:
+def _adds_at_most_one_of_linear(form: Linear) -> bool:
     facts = _weight_facts(form)
     return facts is not None and facts.largest <= 1 and as_gain(form.value).unit
 
 
 @_adds_at_most_one.register(Blended)
-def _(form: Blended) -> bool:
+def _adds_at_most_one_of_blended(form: Blended) -> bool:
     return form.stop is None
 
 
@@ -422,7 +422,7 @@ def _precision_levels(form: Form) -> tuple[tuple[float, float], ...] | None:
 
 
 @_precision_levels.register(Mixture)
-def _(form: Mixture) -> tuple[tuple[float, float], ...] | None:
+def _precision_levels_of_mixture(form: Mixture) -> tuple[tuple[float, float], ...] | None:
     return form.precision_levels
 
 
@@ -436,7 +436,7 @@ def has_residual(form: Form) -> bool:
 
 
 @has_residual.register(Linear)
-def _(form: Linear) -> bool:
+def has_residual_of_linear(form: Linear) -> bool:
     facts = _weight_facts(form)
     return facts is not None and facts.positive and facts.total is not None
 
@@ -448,7 +448,7 @@ def stops_at_first_relevant(form: Form) -> bool:
 
 
 @stops_at_first_relevant.register(Cascade)
-def _(form: Cascade) -> bool:
+def stops_at_first_relevant_of_cascade(form: Cascade) -> bool:
     return form.stops_at_first_relevant
 
 
@@ -459,5 +459,5 @@ def is_undefined_if_degenerate(form: Form) -> bool:
 
 
 @is_undefined_if_degenerate.register(Normalised)
-def _(form: Normalised) -> bool:
+def is_undefined_if_degenerate_of_normalised(form: Normalised) -> bool:
     return form.function not in (upper, v1)

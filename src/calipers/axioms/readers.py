@@ -59,97 +59,97 @@ def reader(form: Form) -> str:
 
 
 @reader.register(Linear)
-def _(form: Linear) -> str:
+def reader_of_linear(form: Linear) -> str:
     return form.weight.discount.reader
 
 
 @reader.register(RelevantPrefix)
-def _(form: RelevantPrefix) -> str:
+def reader_of_relevant_prefix(form: RelevantPrefix) -> str:
     return "Looks at as many documents as there are relevant ones, at most k."
 
 
 @reader.register(Paired)
-def _(form: Paired) -> str:
+def reader_of_paired(form: Paired) -> str:
     return "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
 
 
 @reader.register(Cascade)
-def _(form: Cascade) -> str:
+def reader_of_cascade(form: Cascade) -> str:
     if form.stops_at_first_relevant:
         return "Goes down the list to the first relevant document, or to depth k."
     return "Goes down the list and stops at a document with a probability that grows with its grade."
 
 
 @reader.register(Peak)
-def _(form: Peak) -> str:
+def reader_of_peak(form: Peak) -> str:
     return "Is satisfied by the best of the first k documents."
 
 
 @reader.register(Counted)
-def _(form: Counted) -> str:
+def reader_of_counted(form: Counted) -> str:
     return "Takes all retrieved documents, in no order."
 
 
 @reader.register(BinaryPreference)
 @reader.register(JudgedPairs)
-def _(form: Form) -> str:
+def reader_of_binary_preference(form: Form) -> str:
     return COUNTS_PAIRS
 
 
 @reader.register(PairInformation)
-def _(form: PairInformation) -> str:
+def reader_of_pair_information(form: PairInformation) -> str:
     return "None: a pair of judged documents is drawn, and the list shows which one is better."
 
 
 @reader.register(SelfNormalisedGain)
-def _(form: SelfNormalisedGain) -> str:
+def reader_of_self_normalised_gain(form: SelfNormalisedGain) -> str:
     return "Looks at k documents, and compares their order with the best order of the same k."
 
 
 @reader.register(SelfNormalisedPrecision)
-def _(form: SelfNormalisedPrecision) -> str:
+def reader_of_self_normalised_precision(form: SelfNormalisedPrecision) -> str:
     return "Knows how many relevant documents are in the top k, and reads down to one of them."
 
 
 @reader.register(Blended)
-def _(form: Blended) -> str:
+def reader_of_blended(form: Blended) -> str:
     how = "each with the same probability" if form.stop is None else "more often at better ones"
     return f"Stops at a relevant document, {how}, and asks for the blended ratio there (Sakai & Robertson 2008)."
 
 
 @reader.register(RankBiasedBlended)
-def _(form: RankBiasedBlended) -> str:
+def reader_of_rank_biased_blended(form: RankBiasedBlended) -> str:
     return "Stops at a relevant document, more often at the first ones, and asks for the blended ratio there."
 
 
 @reader.register(FirstBlended)
-def _(form: FirstBlended) -> str:
+def reader_of_first_blended(form: FirstBlended) -> str:
     return "Goes down the list to the first relevant document."
 
 
 @reader.register(Preferred)
-def _(form: Preferred) -> str:
+def reader_of_preferred(form: Preferred) -> str:
     where = "one of the relevant documents down to " if form.mean else ""
     return f"Goes down the list to {where}the first document of the best grade there."
 
 
 @reader.register(Browsed)
-def _(form: Browsed) -> str:
+def reader_of_browsed(form: Browsed) -> str:
     return "Goes down the list, and goes on from rank i with probability C(i)."
 
 
 @reader.register(OverOrders)
-def _(form: OverOrders) -> str:
+def reader_of_over_orders(form: OverOrders) -> str:
     return getattr(form.function, "reader", NO_READER)
 
 
 @reader.register(Share)
-def _(form: Share) -> str:
+def reader_of_share_2(form: Share) -> str:
     return reader_of_share(form.of, form.by)
 
 
 @reader.register(Complement)
-def _(form: Complement) -> str:
+def reader_of_complement(form: Complement) -> str:
     return "None: it is the unknown part of another score."
 
 
@@ -157,12 +157,12 @@ def _(form: Complement) -> str:
 @reader.register(MeanOverCutoffs)
 @reader.register(WithoutZeroGains)
 @reader.register(ZeroIfShort)
-def _(form: JudgedOnly | MeanOverCutoffs | WithoutZeroGains | ZeroIfShort) -> str:
+def reader_of_judged_only(form: JudgedOnly | MeanOverCutoffs | WithoutZeroGains | ZeroIfShort) -> str:
     return reader(form.of)
 
 
 @reader.register(Normalised)
-def _(form: Normalised) -> str:
+def reader_of_normalised(form: Normalised) -> str:
     return f"{reader(form.base)} The score is put between the possible scores of the same documents."
 
 
@@ -173,7 +173,7 @@ def reader_of_share(form: Form, by: Denominator) -> str:
 
 
 @reader_of_share.register(Linear)
-def _(form: Linear, by: Denominator) -> str:
+def reader_of_share_for_linear(form: Linear, by: Denominator) -> str:
     if form.weight.at != Flat():
         return reader(form)
     if by.counts_relevant:
@@ -183,7 +183,7 @@ def _(form: Linear, by: Denominator) -> str:
 
 @reader_of_share.register(Mixture)
 @reader_of_share.register(Paired)
-def _(form: Form, by: Denominator) -> str:
+def reader_of_share_for_mixture(form: Form, by: Denominator) -> str:
     return READS_PRECISIONS
 
 
@@ -197,10 +197,10 @@ def tie_rule(form: Form) -> str:
 
 
 @tie_rule.register(PairInformation)
-def _(form: PairInformation) -> str:
+def tie_rule_of_pair_information(form: PairInformation) -> str:
     return "a tied pair counts half in the right and half in the wrong order; scores of random rankings are sampled"
 
 
 @tie_rule.register(Normalised)
-def _(form: Normalised) -> str:
+def tie_rule_of_normalised(form: Normalised) -> str:
     return f"the score inside is {tie_rule(form.base)}; then it is normalised"

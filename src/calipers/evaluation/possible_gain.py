@@ -24,7 +24,7 @@ def possible_gain(form: Form, lists: Lists) -> Floats | None:
 
 
 @possible_gain.register(Linear)
-def _(form: Linear, lists: Lists) -> Floats | None:
+def possible_gain_of_linear(form: Linear, lists: Lists) -> Floats | None:
     """The weight of the unjudged documents, if a document is either relevant or not."""
     level = as_gain(form.value).level
     if level is None or level <= 0:
@@ -37,7 +37,7 @@ def _(form: Linear, lists: Lists) -> Floats | None:
 
 
 @possible_gain.register(Share)
-def _(form: Share, lists: Lists) -> Floats | None:
+def possible_gain_of_share(form: Share, lists: Lists) -> Floats | None:
     gain = possible_gain(form.of, lists)
     return None if gain is None or form.by.constant is None else gain / form.by.constant
 

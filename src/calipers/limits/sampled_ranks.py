@@ -359,7 +359,7 @@ def rank_terms(form: Form, ranking: Lists) -> RankTerms:
 
 
 @rank_terms.register(Linear)
-def _(form: Linear, ranking: Lists) -> RankTerms:
+def rank_terms_of_linear(form: Linear, ranking: Lists) -> RankTerms:
     """Every item adds its gain, wherever the others stand."""
     _check_gain(form.value)
     groups = ranking.groups
@@ -368,7 +368,7 @@ def _(form: Linear, ranking: Lists) -> RankTerms:
 
 
 @rank_terms.register(Cascade)
-def _(form: Cascade, ranking: Lists) -> RankTerms:
+def rank_terms_of_cascade(form: Cascade, ranking: Lists) -> RankTerms:
     """An item adds the chance that the reader stops there, which only the relevant items above it change."""
     _check_gain(form.stop)
 
@@ -381,7 +381,7 @@ def _(form: Cascade, ranking: Lists) -> RankTerms:
 
 
 @rank_terms.register(Paired)
-def _(form: Paired, ranking: Lists) -> RankTerms:
+def rank_terms_of_paired(form: Paired, ranking: Lists) -> RankTerms:
     """A relevant item at place j with c relevant ones down to it has the precision c / (j + X)."""
 
     def coefficient(place: int) -> Floats:
@@ -393,7 +393,7 @@ def _(form: Paired, ranking: Lists) -> RankTerms:
 
 
 @rank_terms.register(Peak)
-def _(form: Peak, ranking: Lists) -> RankTerms:
+def rank_terms_of_peak(form: Peak, ranking: Lists) -> RankTerms:
     """The items in the top k are the first relevant ones: what the best of j adds to the best of j - 1."""
     _check_gain(form.value)
 
@@ -406,7 +406,7 @@ def _(form: Peak, ranking: Lists) -> RankTerms:
 
 
 @rank_terms.register(Share)
-def _(form: Share, ranking: Lists) -> RankTerms:
+def rank_terms_of_share(form: Share, ranking: Lists) -> RankTerms:
     """Sampling changes no divisor that depends on the query, or on how many items are ranked."""
     terms = rank_terms(form.of, ranking)
     by = np.broadcast_to(np.asarray(form.by(form.of, ranking), np.float64), (len(ranking),))

@@ -16,6 +16,6 @@ def judged_only(form: Form) -> Form:
 
 @judged_only.register(JudgedPairs)
 @judged_only.register(PairInformation)
-def _(form: Form) -> Form:
+def judged_only_of_judged_pairs(form: Form) -> Form:
     """Keep a form that never looks at unjudged documents."""
     return form

@@ -300,7 +300,7 @@ def population_of_bounds(form: Form) -> str | None:
 
 
 @population_of_bounds.register(Normalised)
-def _(form: Normalised) -> str:
+def population_of_bounds_for_normalised(form: Normalised) -> str:
     return form.population
 
 

@@ -62,7 +62,7 @@ def extreme_grades(form: Form, unknown: Unknown, largest: bool) -> Floats:
 
 
 @extreme_grades.register(Linear)
-def _(form: Linear, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_linear(form: Linear, unknown: Unknown, largest: bool) -> Floats:
     """Each document counts by itself: the largest gain where it has a weight, or the smallest."""
     if as_gain(form.value).measures_judging:
         raise CalipersError(MEASURES_JUDGING)
@@ -72,7 +72,7 @@ def _(form: Linear, unknown: Unknown, largest: bool) -> Floats:
 
 
 @extreme_grades.register(Cascade)
-def _(form: Cascade, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_cascade(form: Cascade, unknown: Unknown, largest: bool) -> Floats:
     """Give all documents one grade. If weights do not grow with the rank, a better document never lowers the score."""
     deepest = int(unknown.lists.length.max(initial=0))
     if (np.diff(form.weight.of_ranks(deepest)) > 0).any():
@@ -81,19 +81,19 @@ def _(form: Cascade, unknown: Unknown, largest: bool) -> Floats:
 
 
 @extreme_grades.register(Paired)
-def _(form: Paired, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_paired(form: Paired, unknown: Unknown, largest: bool) -> Floats:
     """One more relevant document never lowers the sum of precisions."""
     return _all_alike(GainLevels.of(AtLeast(form.rel), unknown.grades, unknown.lists.pool), unknown, largest)
 
 
 @extreme_grades.register(Peak)
-def _(form: Peak, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_peak(form: Peak, unknown: Unknown, largest: bool) -> Floats:
     """A better document never lowers the largest gain."""
     return _all_alike(GainLevels.of(form.value, unknown.grades, unknown.lists.pool), unknown, largest)
 
 
 @extreme_grades.register(Share)
-def _(form: Share, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_share(form: Share, unknown: Unknown, largest: bool) -> Floats:
     """Grades change the divisor, too: a search over how many documents reach each level of gain."""
     growth = growth_of(form.by, form.of, unknown)
     if growth is None:
@@ -103,17 +103,17 @@ def _(form: Share, unknown: Unknown, largest: bool) -> Floats:
 
 
 @extreme_grades.register(ZeroIfShort)
-def _(form: ZeroIfShort, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_zero_if_short(form: ZeroIfShort, unknown: Unknown, largest: bool) -> Floats:
     return extreme_grades(form.of, unknown, largest)
 
 
 @extreme_grades.register(Complement)
-def _(form: Complement, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_complement(form: Complement, unknown: Unknown, largest: bool) -> Floats:
     return extreme_grades(form.of, unknown, not largest)
 
 
 @extreme_grades.register(Unjudged)
-def _(form: Unjudged, unknown: Unknown, largest: bool) -> Floats:
+def extreme_grades_of_unjudged(form: Unjudged, unknown: Unknown, largest: bool) -> Floats:
     raise CalipersError(MEASURES_JUDGING)
 
 
@@ -134,12 +134,12 @@ def growth_of(by: Denominator, form: Form, unknown: Unknown) -> Growth | None:
 @growth_of.register(CUTOFF)
 @growth_of.register(FOUND)
 @growth_of.register(TotalWeight)
-def _(by: Denominator, form: Form, unknown: Unknown) -> None:
+def growth_of_cutoff(by: Denominator, form: Form, unknown: Unknown) -> None:
     """No grade changes it."""
 
 
 @growth_of.register(Ideal)
-def _(by: Ideal, form: Form, unknown: Unknown) -> Growth:
+def growth_of_ideal(by: Ideal, form: Form, unknown: Unknown) -> Growth:
     linear = weighted_sum(form)
     if linear is None:
         raise NoRange("no closed form is known for the range of a share of the ideal of a form that is not linear")
@@ -151,17 +151,17 @@ def _(by: Ideal, form: Form, unknown: Unknown) -> Growth:
 
 
 @growth_of.register(RELEVANT)
-def _(by: RELEVANT, form: Form, unknown: Unknown) -> Growth:
+def growth_of_relevant(by: RELEVANT, form: Form, unknown: Unknown) -> Growth:
     return Growth.of_pool(AtLeast(by.rel), unknown, as_they_are, None)
 
 
 @growth_of.register(WeightedDepth)
-def _(by: WeightedDepth, form: Form, unknown: Unknown) -> Growth:
+def growth_of_weighted_depth(by: WeightedDepth, form: Form, unknown: Unknown) -> Growth:
     return Growth.of_pool(AtLeast(by.rel), unknown, lambda count, size: by.of_relevant(count), None)
 
 
 @growth_of.register(Smaller)
-def _(by: Smaller, form: Form, unknown: Unknown) -> Growth:
+def growth_of_smaller(by: Smaller, form: Form, unknown: Unknown) -> Growth:
     """The number of relevant documents, at most the cutoff."""
     growth, most = growth_of(by.one, form, unknown), by.other.constant
     if growth is None or growth.curve is not as_they_are or most is None:
@@ -184,7 +184,9 @@ def grade_increments(
 
 
 @grade_increments.register(Linear)
-def _(form: Linear, unknown: Unknown, levels: GainLevels, largest: bool, most: int | None) -> GradeIncrements:
+def grade_increments_of_linear(
+    form: Linear, unknown: Unknown, levels: GainLevels, largest: bool, most: int | None
+) -> GradeIncrements:
     """Large gains on large weights, or on small ones."""
     if levels.value != form.value:
         raise NoRange("no closed form is known for the range of a sum of one gain divided by another")
@@ -207,7 +209,9 @@ def _weighty(unknown: Unknown, weight: Floats, most: int | None) -> Ints:
 
 
 @grade_increments.register(Paired)
-def _(form: Paired, unknown: Unknown, levels: GainLevels, largest: bool, most: int | None) -> GradeIncrements:
+def grade_increments_of_paired(
+    form: Paired, unknown: Unknown, levels: GainLevels, largest: bool, most: int | None
+) -> GradeIncrements:
     """Moving a relevant document up raises the sum of precisions: the highest ranks first, or the lowest.
 
     A tie with r relevant documents after B others adds r (B + 1) h + r (r - 1) q: h is the mean of 1 / rank over its
@@ -282,12 +286,12 @@ def depends_on_own_list_only(form: Form) -> bool:
 @depends_on_own_list_only.register(Cascade)
 @depends_on_own_list_only.register(Paired)
 @depends_on_own_list_only.register(Peak)
-def _(form: Form) -> bool:
+def depends_on_own_list_only_of_linear(form: Form) -> bool:
     return True
 
 
 @depends_on_own_list_only.register(Share)
-def _(form: Share) -> bool:
+def depends_on_own_list_only_of_share(form: Share) -> bool:
     return form.by.of_cutoff and depends_on_own_list_only(form.of)
 
 
@@ -302,7 +306,7 @@ def top_unknown(form: Form) -> tuple[int, int] | None:
 
 
 @top_unknown.register(Linear)
-def _(form: Linear) -> tuple[int, int] | None:
+def top_unknown_of_linear(form: Linear) -> tuple[int, int] | None:
     cutoff = form.weight.cutoff
     if cutoff is None or as_gain(form.value).measures_judging or not form.weights_fall:
         return None
@@ -310,7 +314,7 @@ def _(form: Linear) -> tuple[int, int] | None:
 
 
 @top_unknown.register(Share)
-def _(form: Share) -> tuple[int, int] | None:
+def top_unknown_of_share(form: Share) -> tuple[int, int] | None:
     within = top_unknown(form.of)
     return None if within is None else _with_divisor(form.by, within)
 
@@ -322,6 +326,6 @@ def _with_divisor(by: Denominator, within: tuple[int, int]) -> tuple[int, int] |
 
 
 @_with_divisor.register(Ideal)
-def _(by: Ideal, within: tuple[int, int]) -> tuple[int, int]:
+def _with_divisor_of_ideal(by: Ideal, within: tuple[int, int]) -> tuple[int, int]:
     """Below its cutoff, a share of the ideal counts no more documents than the ideal has ranks."""
     return within[0], within[0]

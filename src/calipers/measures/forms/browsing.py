@@ -425,34 +425,34 @@ def browsing_model(form: Form) -> Browser | None:
 
 
 @browsing_model.register(Linear)
-def _(form: Linear) -> Browser:
+def browsing_model_of_linear(form: Linear) -> Browser:
     return ByRank(form.value, form.weight)
 
 
 @browsing_model.register(Cascade)
-def _(form: Cascade) -> Browser | None:
+def browsing_model_of_cascade(form: Cascade) -> Browser | None:
     return SatisfiedReader(form.stop, FLAT.up_to(form.weight.cutoff)) if form.stops_at_first_relevant else None
 
 
 @browsing_model.register(Paired)
 @browsing_model.register(SelfNormalisedPrecision)
-def _(form: Paired | SelfNormalisedPrecision) -> Browser:
+def browsing_model_of_paired(form: Paired | SelfNormalisedPrecision) -> Browser:
     """The expected utility of this reader is average precision, over R or over what was found."""
     return AllRelevant(AtLeast(form.rel), form.cutoff)
 
 
 @browsing_model.register(Browsed)
-def _(form: Browsed) -> Browser:
+def browsing_model_of_browsed(form: Browsed) -> Browser:
     return form.browser
 
 
 @browsing_model.register(OverOrders)
-def _(form: OverOrders) -> Browser | None:
+def browsing_model_of_over_orders(form: OverOrders) -> Browser | None:
     found: Browser | None = getattr(form.function, "browser", None)
     return found
 
 
 @browsing_model.register(Share)
 @browsing_model.register(WithoutZeroGains)
-def _(form: Share | WithoutZeroGains) -> Browser | None:
+def browsing_model_of_share(form: Share | WithoutZeroGains) -> Browser | None:
     return browsing_model(form.of)

@@ -230,18 +230,18 @@ def greedy_ideal(form: Form, population: Population) -> Floats:
 
 
 @greedy_ideal.register(IntentAware)
-def _(form: IntentAware, population: Population) -> Floats:
+def greedy_ideal_of_intent_aware(form: IntentAware, population: Population) -> Floats:
     order = form.extreme_order
     return population.once(("greedy", form), lambda: form.score(order(population, best=True)))
 
 
 @greedy_ideal.register(IntentShare)
-def _(form: IntentShare, population: Population) -> Floats:
+def greedy_ideal_of_intent_share(form: IntentShare, population: Population) -> Floats:
     return form.shared(population, greedy_ideal(form.of, population))
 
 
 @greedy_ideal.register(Blend)
-def _(form: Blend, population: Population) -> Floats:
+def greedy_ideal_of_blend(form: Blend, population: Population) -> Floats:
     """The better of the orders that are greedy for one of the parts."""
     orders = [part.extreme_order(population, best=True) for _, part in form.parts]
     return np.asarray(np.max([form.score(order) for order in orders], axis=0))

@@ -141,10 +141,10 @@ def weighted_sum(form: Form) -> Linear | None:
 
 
 @weighted_sum.register(Linear)
-def _(form: Linear) -> Linear:
+def weighted_sum_of_linear(form: Linear) -> Linear:
     return form
 
 
 @weighted_sum.register(Share)
-def _(form: Share) -> Linear | None:
+def weighted_sum_of_share(form: Share) -> Linear | None:
     return weighted_sum(form.of) if numerator_and_denominator(form.of)[1] is None else None

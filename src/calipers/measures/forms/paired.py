@@ -101,7 +101,7 @@ def precision_sum_level(form: Form) -> float | None:
 
 
 @precision_sum_level.register(Paired)
-def _(form: Paired) -> float:
+def precision_sum_level_of_paired(form: Paired) -> float:
     return form.rel
 
 

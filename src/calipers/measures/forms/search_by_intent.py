@@ -26,17 +26,17 @@ def gain_alone(form: Form, pool: Pool) -> Floats:
 
 
 @gain_alone.register(Linear)
-def _(form: Linear, pool: Pool) -> Floats:
+def gain_alone_of_linear(form: Linear, pool: Pool) -> Floats:
     return pool.gains(form.value)
 
 
 @gain_alone.register(Cascade)
-def _(form: Cascade, pool: Pool) -> Floats:
+def gain_alone_of_cascade(form: Cascade, pool: Pool) -> Floats:
     return pool.gains(form.stop)
 
 
 @gain_alone.register(Paired)
-def _(form: Paired, pool: Pool) -> Floats:
+def gain_alone_of_paired(form: Paired, pool: Pool) -> Floats:
     return np.asarray(AtLeast(form.rel)(pool.grade) / np.maximum(pool.relevant(form.rel), 1)[pool.query])
 
 
@@ -50,7 +50,7 @@ def search_term(form: Form, ranks: int, value: Floats, gain: Floats, best: bool)
 
 
 @search_term.register(Linear)
-def _(form: Linear, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
+def search_term_of_linear(form: Linear, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     from calipers.measures.forms.extreme_orders import Added
 
     falling = form.weight.falling(ranks, above=best)
@@ -62,7 +62,7 @@ def _(form: Linear, ranks: int, value: Floats, gain: Floats, best: bool) -> Sear
 
 
 @search_term.register(Cascade)
-def _(form: Cascade, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
+def search_term_of_cascade(form: Cascade, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     from calipers.measures.forms.extreme_orders import Satisfied
 
     weight = form.weight.falling(ranks, above=best)
@@ -70,7 +70,7 @@ def _(form: Cascade, ranks: int, value: Floats, gain: Floats, best: bool) -> Sea
 
 
 @search_term.register(Paired)
-def _(form: Paired, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
+def search_term_of_paired(form: Paired, ranks: int, value: Floats, gain: Floats, best: bool) -> SearchTerm | None:
     from calipers.measures.forms.extreme_orders import Precise
 
     return Precise(value * gain.max(axis=0), np.asarray(gain > 0, np.float64))
@@ -86,5 +86,5 @@ def fades_until(form: Form) -> int | None:
 
 
 @fades_until.register(Cascade)
-def _(form: Cascade) -> int | None:
+def fades_until_of_cascade(form: Cascade) -> int | None:
     return form.weight.cutoff

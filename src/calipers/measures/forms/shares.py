@@ -119,5 +119,5 @@ def numerator_and_denominator(form: Form) -> tuple[Form, Denominator | None]:
 
 
 @numerator_and_denominator.register(Quotient)
-def _(form: Quotient) -> tuple[Form, Denominator]:
+def numerator_and_denominator_of_quotient(form: Quotient) -> tuple[Form, Denominator]:
     return form.of, form.by
