@@ -19,14 +19,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import publish
-from calipers.planning.closed_form_power import power_t
-from calipers.planning.repeats import repeated_runs
+from calipers.questions.plan.repeats import repeated_runs
 from calipers.results.score_files import as_scores
-from calipers.stats.bayesian import bayes
-from calipers.stats.differences import residual_deviation
-from calipers.stats.equivalence_tests import non_inferiority_limits, p_equivalence
-from calipers.stats.many_to_one import critical_value
-from calipers.stats.significance import TESTS, Settings, tukey
+from calipers.statistics.bayesian import bayes
+from calipers.statistics.closed_form_power import power_t
+from calipers.statistics.differences import residual_deviation
+from calipers.statistics.equivalence_tests import non_inferiority_limits, p_equivalence
+from calipers.statistics.many_to_one import critical_value
+from calipers.statistics.significance import TESTS, Settings, tukey
 
 ALPHA = 0.05
 COLLECTIONS = 10_000

@@ -32,11 +32,11 @@ DIVERSITY = "ERR-IA@20 nERR-IA@20 alpha-DCG@20 alpha-nDCG@20 NRBP P-IA@20 AP-IA 
 
 def fusions(qrels: Path, runs: list[Path], methods: tuple[str, ...]) -> Iterator[tuple[str, Callable[[], Any]]]:
     import calipers as cal
-    from calipers.fusion.oracles import BOUNDS
+    from calipers.questions.fuse.oracles import BOUNDS
 
     for name in methods:
         if name in BOUNDS:
-            yield name, lambda name=name: cal.fusion.fusion_bound(qrels, runs, name)
+            yield name, lambda name=name: cal.questions.fuse.fusion_bound(qrels, runs, name)
         else:
             yield name, lambda name=name: cal.fuse(runs, name)
 

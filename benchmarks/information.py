@@ -38,8 +38,8 @@ def best(function: Callable[[], Any]) -> tuple[float, float]:
 
 def main() -> None:
     import calipers as cal
-    from calipers.information.information_difference import difference_of
-    from calipers.information.joint_information import joint_of
+    from calipers.questions.information.information_difference import difference_of
+    from calipers.questions.information.joint_information import joint_of
     from research.golbus2013 import tables as paper
     from research.golbus2013.fusion_study import FUSIONS
     from research.golbus2013.groups import joint_of_groups, rics_of_groups
@@ -70,13 +70,13 @@ def main() -> None:
     qrels = place / "qrels.txt"
     measured(
         "information difference of 8,256 pairs, from 129 packed files",
-        lambda: cal.information.difference(cal.Experiment(qrels, files, warn=False)),
+        lambda: cal.questions.information.difference(cal.Experiment(qrels, files, warn=False)),
         6.0,
     )
     ten = files[::13][:10]
     measured(
         "joint RIC of ten systems, 50 topics, 20 draws of its null value, its correction, from ten packed files",
-        lambda: cal.information.joint(cal.Experiment(qrels, ten, warn=False)),
+        lambda: cal.questions.information.joint(cal.Experiment(qrels, ten, warn=False)),
     )
     rankings = known.rankings("average")
     ap = np.zeros((len(rankings.systems), len(known.judgments.queries)))

@@ -55,8 +55,8 @@ def scipys(values: Any, pairs: int, sample: int = 20) -> float:
 
 
 def main() -> None:
-    from calipers.stats.comparison import compare
-    from calipers.stats.significance import TESTS
+    from calipers.questions.compare.comparison import compare
+    from calipers.statistics.significance import TESTS
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stats", description=__doc__)
     parser.add_argument("--data", type=Path)

@@ -53,7 +53,7 @@ def best(times: Iterable[Took]) -> Took:
 
 
 def rouge_rows(given: Any, rounds: int) -> list[str]:
-    from calipers.text import Evaluation, TextOptions
+    from calipers.texts import Evaluation, TextOptions
 
     rows = plain_rouge_rows(given, rounds)
     for several, how in (
@@ -76,7 +76,7 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
     """Scores alone, the two taking turns."""
     from rouge_score.rouge_scorer import RougeScorer
 
-    from calipers.text import Evaluation
+    from calipers.texts import Evaluation
 
     kinds = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL"}
     scorer = RougeScorer(list(kinds.values()))
@@ -106,7 +106,7 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
 
 
 def first_documents(given: Any, count: int) -> Any:
-    from calipers.text import TextCollection
+    from calipers.texts import TextCollection
 
     return TextCollection(
         given.documents[:count],
@@ -117,7 +117,7 @@ def first_documents(given: Any, count: int) -> Any:
 
 
 def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
-    from calipers.text import Encoder, Evaluation, matcher
+    from calipers.texts import Encoder, Evaluation, matcher
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -150,7 +150,7 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
 
 
 def main() -> None:
-    from calipers.text import as_collection
+    from calipers.texts import as_collection
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)

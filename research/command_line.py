@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from calipers import Table
-from calipers.atomic_files import check_folder, check_output, write_whole
 from calipers.results import FORMATS
+from calipers.support.atomic_files import check_folder, check_output, write_whole
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from calipers import CalipersError, Table
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 from research.printed_figures import VERDICTS, Figure
 from research.readings import Axes, GridSearch, Reading, readings_of, search
 

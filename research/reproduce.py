@@ -10,8 +10,8 @@ from typing import TypeVar
 import click
 
 from calipers import CalipersError, Table, progress_bar
-from calipers.plurals import counted
 from calipers.results import Cell
+from calipers.support.plurals import counted
 from research.command_line import note, table_output, write_table
 from research.printed_figures import VERDICTS
 from research.readings import NeedsData, readings_of, said

@@ -10,11 +10,11 @@ import click
 
 from calipers import Table, progress_bar, read_judgments, read_runs
 from calipers.conventions import convention
-from calipers.fusion import RULES
 from calipers.plot.drawing import check_chart, save
-from calipers.plurals import counted
+from calipers.questions.fuse import RULES
 from calipers.results import markdown_text
-from calipers.text import CHANCES, UPPER, TextCollection, TextOptions, as_collection, text_measures
+from calipers.support.plurals import counted
+from calipers.texts import CHANCES, UPPER, TextCollection, TextOptions, as_collection, text_measures
 from research.busafekete2012.conventions_study import CONVENTIONS, SIX, convention_study
 from research.command_line import note, options, seed_option, study_folder, table_output, write_table
 from research.feng2023.text_study import MEASURES, text_study
@@ -384,7 +384,7 @@ def _words(text: str) -> list[str]:
 
 def _matcher(summaries: TextCollection, encoder: str | None, cache: str | None) -> Any:
     """Open the model of BERTScore."""
-    from calipers.text import Encoder, matcher
+    from calipers.texts import Encoder, matcher
 
     if encoder is None:
         raise click.UsageError("BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")

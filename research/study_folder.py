@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from calipers import CalipersError
-from calipers.atomic_files import TEMPORARY, write_whole
 from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.lists import Floats
-from calipers.plurals import counted
+from calipers.support.atomic_files import TEMPORARY, write_whole
+from calipers.support.plurals import counted
 from research.rankers import (
     Fold,
     LetorData,

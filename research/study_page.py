@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from calipers import CalipersError, Table
-from calipers.atomic_files import write_whole
 from calipers.results import markdown_text
+from calipers.support.atomic_files import write_whole
 
 
 def write_study(

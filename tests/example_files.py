@@ -203,7 +203,7 @@ def _summaries(folder: Path) -> None:
                     "relevant": {"d1": 2, "d3": 1},
                 }
                 file.write(json.dumps(made) + "\n")
-    people, judge = cal.text.write_answers(folder / "rag", questions=8)
+    people, judge = cal.texts.write_answers(folder / "rag", questions=8)
     (folder / "people.jsonl").write_bytes(people.read_bytes())
     for name in ("llm.jsonl", "gpt.jsonl", "llama.jsonl"):
         (folder / name).write_bytes(judge.read_bytes())

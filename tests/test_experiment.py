@@ -96,7 +96,8 @@ def test_questions_about_judgments_need_no_runs() -> None:
 
 
 def test_a_method_has_the_keywords_of_its_question() -> None:
-    from calipers.changes import check, diff
+    from calipers.questions.check import check
+    from calipers.questions.diff import diff
 
     exp = cal.Experiment
     pairs = ((exp.diff, diff), (exp.check, check), (exp.compare, cal.compare), (exp.plan, cal.plan))

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers import choices
 from calipers.errors import CalipersError, UnknownName
+from calipers.support import choices
 
 SOURCE = Path(cal.__file__).parent
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 1}}
@@ -67,7 +67,7 @@ def test_all_errors_are_value_errors() -> None:
 
 def test_our_errors_pass_through_handlers_of_value_errors(tmp_path: Path) -> None:
     """A handler for the ValueError of int() or json.loads() must not replace the words of an error of ours."""
-    from calipers.text.bertscore import read_baseline
+    from calipers.texts.bertscore import read_baseline
 
     baseline = tmp_path / "baseline.csv"
     baseline.write_text("LAYER,P,R,F\n1,0.5,1.5,0.5\n2,a,b,c\n")
@@ -134,7 +134,7 @@ LAZY = (
 )
 
 
-@pytest.mark.parametrize("package", ["calipers", "calipers.text", *(f"calipers.{name}" for name in LAZY)])
+@pytest.mark.parametrize("package", ["calipers", "calipers.texts", *(f"calipers.{name}" for name in LAZY)])
 def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None:
     package = import_module(package)
     stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
@@ -152,14 +152,14 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
 
 
 TABLES = {
-    "TestName": "calipers.stats.significance:TESTS",
-    "ComparisonTest": "calipers.stats.comparison:TESTS",
-    "Correction": "calipers.stats.correction:CORRECTIONS",
-    "RankCorrelation": "calipers.stats.correlation:CORRELATIONS",
-    "EffectSize": "calipers.stats.effect_sizes:EFFECTS",
-    "Design": "calipers.planning.sample_size:ALL_DESIGNS",
-    "FusionMethod": "calipers.fusion.methods:METHODS",
-    "ScoreScaling": "calipers.fusion.scaling:SCALINGS",
+    "TestName": "calipers.statistics.significance:TESTS",
+    "ComparisonTest": "calipers.questions.compare.comparison:TESTS",
+    "Correction": "calipers.statistics.correction:CORRECTIONS",
+    "RankCorrelation": "calipers.statistics.correlation:CORRELATIONS",
+    "EffectSize": "calipers.statistics.effect_sizes:EFFECTS",
+    "Design": "calipers.questions.plan.sample_size:ALL_DESIGNS",
+    "FusionMethod": "calipers.questions.fuse.methods:METHODS",
+    "ScoreScaling": "calipers.questions.fuse.scaling:SCALINGS",
 }
 
 
@@ -182,8 +182,8 @@ READERS = [
     cal.read_preferences,
     cal.read_samples,
     cal.read_scores,
-    cal.text.as_collection,
-    cal.text.read_preferences,
+    cal.texts.as_collection,
+    cal.texts.read_preferences,
 ]
 # Of readers, in this order; then what only one has.
 OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name"]
@@ -231,28 +231,29 @@ def test_statistics_take_scores_as_well_as_arrays() -> None:
     values = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2], [0.1, 0.2, 0.1, 0.3]])
     given = cal.as_scores(values, systems=["a", "b", "c"], measure="AP")
     turned = cal.as_scores(values[[2, 0, 1]][:, ::-1], systems=["c", "a", "b"], measure="RR")  # the same means, by name
-    assert cal.stats.rank_correlation(given, turned) == 1.0
-    assert cal.stats.rank_correlation(given, [2, 3, 1], "tau-a") == cal.stats.rank_correlation(
+    assert cal.statistics.rank_correlation(given, turned) == 1.0
+    assert cal.statistics.rank_correlation(given, [2, 3, 1], "tau-a") == cal.statistics.rank_correlation(
         [3, 2, 1], [2, 3, 1], "tau-a"
     )
-    assert cal.metaevaluation.swap_rate(given, [2, 3, 1]) == cal.metaevaluation.swap_rate([3, 2, 1], [2, 3, 1])
-    assert cal.stats.rbo(given, turned) == cal.stats.rbo(["a", "b", "c"], ["a", "b", "c"])
+    assert cal.questions.metaeval.swap_rate(given, [2, 3, 1]) == cal.questions.metaeval.swap_rate([3, 2, 1], [2, 3, 1])
+    assert cal.statistics.rbo(given, turned) == cal.statistics.rbo(["a", "b", "c"], ["a", "b", "c"])
     assert (
-        cal.metaevaluation.stability(given, samples=10).table()
-        == cal.metaevaluation.stability(values, ["a", "b", "c"], samples=10).table()
+        cal.questions.metaeval.stability(given, samples=10).table()
+        == cal.questions.metaeval.stability(values, ["a", "b", "c"], samples=10).table()
     )
     assert (
-        cal.metaevaluation.split_half_swap_rate(given, 10).rate
-        == cal.metaevaluation.split_half_swap_rate(values, 10).rate
+        cal.questions.metaeval.split_half_swap_rate(given, 10).rate
+        == cal.questions.metaeval.split_half_swap_rate(values, 10).rate
     )
     assert cal.compare(values).p_adjusted.tolist() == cal.compare(given).p_adjusted.tolist()
     assert (
-        cal.metaevaluation.discriminative_power(values)["score"] == cal.metaevaluation.discriminative_power(given)["AP"]
+        cal.questions.metaeval.discriminative_power(values)["score"]
+        == cal.questions.metaeval.discriminative_power(given)["AP"]
     )
     with pytest.raises(CalipersError, match="expected scores of one measure, found nDCG@10, RR: choose one with"):
-        cal.stats.rank_correlation(scores(), scores())
+        cal.statistics.rank_correlation(scores(), scores())
     with pytest.raises(UnknownName, match="the system 'c' is in only one of the two"):
-        cal.stats.rank_correlation(given, given.of_systems(["a", "b"]))
+        cal.statistics.rank_correlation(given, given.of_systems(["a", "b"]))
 
 
 def test_one_name_is_one_class() -> None:

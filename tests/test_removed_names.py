@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import calipers as cal
-from calipers import removed_names
 from calipers.cli.commands import COMMANDS, run
 from calipers.measures.grammar import parse
 from calipers.measures.registry import look_up
+from calipers.support import removed_names
 
 
 @pytest.fixture

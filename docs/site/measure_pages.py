@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from calipers import CalipersError, Table, measure_card
-from calipers.atomic_files import write_whole
-from calipers.axioms import (
+from calipers.measures import Declaration, declared
+from calipers.questions.properties import (
     DOCUMENT,
     NINE,
     SEVEN,
@@ -29,8 +29,8 @@ from calipers.axioms import (
     references,
     subjects_of,
 )
-from calipers.measures import Declaration, declared
 from calipers.results import Markdown
+from calipers.support.atomic_files import write_whole
 
 MARK = re.compile(r"(<!-- derived: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -21,7 +21,7 @@ from calipers.collection import ArrayRun
 from calipers.conventions import convention
 from calipers.lists import Floats, Ints
 from calipers.results import Cell
-from calipers.stats import rank_correlation
+from calipers.statistics import rank_correlation
 from research.rankers import ranker as make
 from research.study_folder import LetorCollection, Say, TrainingFolder
 

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from calipers import Scores
-from calipers.text import Evaluation, TextCollection, as_collection, human_correlation
+from calipers.texts import Evaluation, TextCollection, as_collection, human_correlation
 from research.printed_figures import NEEDS_DATA, Figure, judged
 from research.registry import printed
 
@@ -116,7 +116,7 @@ def _bertscore(path: Path, encoder: str, name: str) -> tuple[Values, Reasons]:
 @cache
 def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], str]:
     """Scores, and the documents at both ends of the order of algorithm 2."""
-    from calipers.text import Encoder, document_profiles, matcher
+    from calipers.texts import Encoder, document_profiles, matcher
 
     given = _summaries(path)
     by = matcher(Encoder(encoder))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.metaevaluation import percentage_absolute_increase
+from calipers.questions.metaeval import percentage_absolute_increase
 from research.feng2023.summeval import DATA, LAYOUT, LEVELS, ROUGES, correlations
 from research.printed_figures import DIFFERS, NEEDS_DATA, Figure, corners, decimals, judged
 from research.readings import Reading

@@ -1,6 +1,6 @@
 """Which chance makes measures of texts agree best with people: all measures under all kinds of random texts.
 
-For each measure, each kind of random text (`calipers.text.random_texts`) and each normalisation, Kendall's tau-b with
+For each measure, each kind of random text (`calipers.texts.random_texts`) and each normalisation, Kendall's tau-b with
 people at three levels, beside that of the measure itself. The gain is the difference of the two, its interval and
 standard error from resampled documents, the same for both; its p-value is that of gain / standard error under
 a normal distribution, as resampling has no small ones. There are hundreds of such gains, so that
@@ -25,10 +25,10 @@ import numpy as np
 
 from calipers import CalipersError, Table
 from calipers.lists import Floats
-from calipers.plurals import counted
 from calipers.results import Cell
-from calipers.stats import holm
-from calipers.text import (
+from calipers.statistics import holm
+from calipers.support.plurals import counted
+from calipers.texts import (
     CHANCES,
     DIGITS,
     LEVELS,
@@ -51,7 +51,7 @@ from calipers.text import (
 from research.study_charts import Charts
 
 if TYPE_CHECKING:
-    from calipers.text import Matcher, Progress
+    from calipers.texts import Matcher, Progress
 
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L"  # these need no further package and little time
 NORMALS = ("V1", "V2")

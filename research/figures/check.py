@@ -15,9 +15,9 @@ import numpy as np
 from scipy.stats import binom, t
 
 import calipers as cal
-from calipers.changes import Check, check, p_of_drop
 from calipers.lists import Floats
-from calipers.stats import shown_below
+from calipers.questions.check import Check, check, p_of_drop
+from calipers.statistics import shown_below
 from research.figures.pages import DOCS, replace
 
 ALPHA = 0.05

@@ -22,7 +22,7 @@ import numpy as np
 import calipers as cal
 from calipers import Experiment, Table, plot
 from calipers.collection import RememberedRun
-from calipers.information import (
+from calipers.questions.information import (
     ESTIMATORS,
     MISSING,
     QueryRankings,
@@ -32,7 +32,7 @@ from calipers.information import (
     pairs_of_grades,
     ric,
 )
-from calipers.metaevaluation import discriminative_power
+from calipers.questions.metaeval import discriminative_power
 from research.figures.pages import RESEARCH, replace
 from research.golbus2013 import tables as paper
 from research.golbus2013.charts import fusion_scatter, ric_scatter
@@ -116,7 +116,8 @@ def weighed(judgments: cal.Judgments, runs: list[RememberedRun], name: str) -> s
     rows = []
     for measure in WEIGHED:
         tau = [
-            None if measure == other else cal.stats.rank_correlation(means[measure], means[other]) for other in against
+            None if measure == other else cal.statistics.rank_correlation(means[measure], means[other])
+            for other in against
         ]
         power = discriminative_power(scores.of_measures([measure]), "bootstrap", samples=1000)[measure]
         rows.append((measure, *map(_short, (*tau, power, stability(scores[measure])))))
@@ -131,7 +132,7 @@ def stability(values: np.ndarray) -> float:
     found = []
     for _ in range(SPLITS):
         one, other = np.array_split(random.permutation(known.shape[1]), 2)
-        found.append(cal.stats.rank_correlation(known[:, one].mean(axis=1), known[:, other].mean(axis=1)))
+        found.append(cal.statistics.rank_correlation(known[:, one].mean(axis=1), known[:, other].mean(axis=1)))
     return float(np.mean(found))
 
 

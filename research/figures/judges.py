@@ -17,8 +17,8 @@ from scipy.stats import binom
 
 import calipers as cal
 from calipers import Table, plot
-from calipers.judging import JudgeStudy, prediction_powered
 from calipers.plot.vega import png
+from calipers.questions.judges import JudgeStudy, prediction_powered
 from research.figures.pages import DOCS, RESEARCH, replace
 
 PAGE = RESEARCH / "judges.md"
@@ -262,7 +262,7 @@ def holes(data: Path, runs: list[cal.Run]) -> Table:
     rows = []
     for name, known in (("half of the human's labels", half), ("the holes filled by UMBRELA", filled)):
         values = cal.evaluate(known, runs, "nDCG@10").values[0].mean(axis=1)
-        rows.append((name, cal.stats.rank_correlation(truth, values), float(np.abs(values - truth).mean())))
+        rows.append((name, cal.statistics.rank_correlation(truth, values), float(np.abs(values - truth).mean())))
     return Table(("labels", "tau with all human labels", "mean error of nDCG@10"), tuple(rows))
 
 

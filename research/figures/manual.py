@@ -18,7 +18,7 @@ import calipers as cal
 from calipers import Table, plot
 from calipers.collection import RememberedRun, SubtopicPool
 from calipers.conventions import TOOLS
-from calipers.metaevaluation import discriminative_power
+from calipers.questions.metaeval import discriminative_power
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter
 from research.golbus2013.fusion_study import fusion_study
@@ -106,27 +106,27 @@ def information(data: Path) -> None:
     runs = [RememberedRun(run) for run in cal.read_runs(folder / "runs/*")]
     with open(folder / "leaderboard.csv", newline="", encoding="utf-8") as file:
         teams = {row["run"]: row["team"] for row in csv.DictReader(file)}
-    study = cal.information.ric(cal.Experiment(judgments, runs))
+    study = cal.questions.information.ric(cal.Experiment(judgments, runs))
     page = RESEARCH / "information.md"
     replace(page, "information-wrong-way", wrong_way_round(study))
     replace(RESEARCH / "README.md", "information-correlations", correlations(study).to_markdown())
     power = discriminative_power(study.scores, "bootstrap", samples=1000)
     replace(RESEARCH / "README.md", "information-power", power.table().to_markdown())
     best = [runs[i] for i in np.argsort(-study.mean("AP"), kind="stable")]
-    joint = [cal.information.joint(cal.Experiment(judgments, best[:m])) for m in (1, 2, 3, 5, 10, 20)]
+    joint = [cal.questions.information.joint(cal.Experiment(judgments, best[:m])) for m in (1, 2, 3, 5, 10, 20)]
     rows = [(*found.table().rows[0], float(found.alone.mean(axis=1).max())) for found in joint]
     replace(page, "information-joint", Table((*joint[0].table().columns, "best alone"), tuple(rows)).to_markdown())
-    found = cal.information.difference(cal.Experiment(judgments, runs))
+    found = cal.questions.information.difference(cal.Experiment(judgments, runs))
     replace(page, "information-teams", same_teams(found, teams))
     alike = found.within_bins(20)
     replace(page, "information-alike", Table(alike.columns, alike.rows[:10]).to_markdown())
     plot.save(plot.difference_scatter(found), str(DOCS / "images/difference.png"))
     scores = cal.evaluate(judgments, runs, ["nDCG@10", "ERR@20", "AP", "P@5"])
-    tau = cal.information.tau(scores, x="nDCG@10", y="ERR@20", given=["AP", "P@5"])
+    tau = cal.questions.information.tau(scores, x="nDCG@10", y="ERR@20", given=["AP", "P@5"])
     replace(DOCS / "information.md", "information-tau", tau.table().to_markdown())
 
 
-def wrong_way_round(study: cal.information.RicStudy) -> str:
+def wrong_way_round(study: cal.questions.information.RicStudy) -> str:
     """Which of the worst runs by AP plain RIC puts too high."""
     wrong = study.wrong_way_round
     order = {name: np.argsort(np.argsort(study.mean(name), kind="stable")) + 1 for name in ("AP", "RIC", "signed")}
@@ -141,7 +141,7 @@ def wrong_way_round(study: cal.information.RicStudy) -> str:
     )
 
 
-def same_teams(found: cal.information.InformationDifference, teams: dict[str, str]) -> str:
+def same_teams(found: cal.questions.information.InformationDifference, teams: dict[str, str]) -> str:
     strong = {system for system, ap in zip(found.systems, found.ap, strict=True) if ap >= 0.05}
 
     def only_strong(table: Table) -> Table:
@@ -153,9 +153,9 @@ def same_teams(found: cal.information.InformationDifference, teams: dict[str, st
         (
             name,
             len(table.rows),
-            cal.information.same_group_share(table, teams, 27),
-            cal.information.same_group_share(table, teams, 27, by="delta_ap"),
-            cal.information.same_group_share(table, teams, len(table.rows)),
+            cal.questions.information.same_group_share(table, teams, 27),
+            cal.questions.information.same_group_share(table, teams, 27, by="delta_ap"),
+            cal.questions.information.same_group_share(table, teams, len(table.rows)),
         )
         for name, table in pairs.items()
     ]
@@ -253,7 +253,7 @@ def fusion(data: Path) -> None:
     chosen = [runs[i] for i in range(0, len(runs), 14)]
     methods = ("combsum", "combmnz", "combanz", "borda", "rrf", "rbc", "condorcet")
     made = {name: cal.fuse(chosen, name) for name in methods}
-    bounds = [cal.fusion.fusion_bound(judgments, chosen, kind) for kind in ("majoritarian", "pareto", "naive")]
+    bounds = [cal.questions.fuse.fusion_bound(judgments, chosen, kind) for kind in ("majoritarian", "pareto", "naive")]
     alone = cal.evaluate(judgments, chosen, ["AP", "nDCG@10"]).values.mean(axis=2)
     table = cal.evaluate(judgments, [*made.values(), *bounds], ["AP", "nDCG@10"]).mean()
     extra = (
@@ -298,7 +298,7 @@ def diversity(data: Path) -> None:
         plain = cal.evaluate(data / f"trec/qrels/qrels.web.{track}.txt.xz", runs, ["nDCG@20", "ERR@20"])
         scores = cal.concat([diverse, plain], along="measures")
         for y in ("alpha-nDCG@20", "D#-nDCG@20"):
-            tau = cal.information.tau(scores, x="ERR-IA@20", y=y, given=["nDCG@20", "ERR@20"])
+            tau = cal.questions.information.tau(scores, x="ERR-IA@20", y=y, given=["nDCG@20", "ERR@20"])
             for x, other, given, bits, _ in tau.table().rows:
                 rows.setdefault((str(x), str(other), str(given)), []).append(float(bits))
     paper = iter(

@@ -13,14 +13,14 @@ import numpy as np
 
 import calipers as cal
 from calipers import Table, plot
-from calipers.unjudged import leave_out_uniques
+from calipers.questions.pool import leave_out_uniques
 from research.figures.pages import DOCS, RESEARCH, replace
 
 IMAGES = DOCS / "images"
 MEASURE = "nDCG@10"
 
 
-def of_ranges(found: cal.unjudged.Ranges) -> str:
+def of_ranges(found: cal.questions.ranges.Ranges) -> str:
     """The runs ranked 1st, 36th, 72nd, 108th and last."""
     rows = []
     order = np.argsort(-found.score[MEASURE].mean(axis=1), kind="stable")
@@ -31,7 +31,7 @@ def of_ranges(found: cal.unjudged.Ranges) -> str:
     return Table(("system", "measure", "low", "score", "high"), tuple(rows)).to_markdown()
 
 
-def of_pairs(found: cal.unjudged.Ranges) -> str:
+def of_pairs(found: cal.questions.ranges.Ranges) -> str:
     """How much is decided, and three pairs: one that no judgment tells apart, one that is open, one that is decided."""
     lines = []
     for name in (MEASURE, "P@10", "RR"):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers import Table, as_scores, plot, text
+from calipers import Table, as_scores, plot, texts as text
 from calipers.results import Cell
-from calipers.text import RandomSummaries, References, correlation_chart, profile_chart, unicode_words
+from calipers.texts import RandomSummaries, References, correlation_chart, profile_chart, unicode_words
 from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers import Table, plot, text
+from calipers import Table, plot, texts as text
 from calipers.lists import Floats
 from calipers.results import Cell
 from research.feng2023.summeval import ABSTRACTIVE

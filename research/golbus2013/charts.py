@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from calipers.information import RicStudy
 from calipers.plot import Chart
 from calipers.plot.drawing import scatter
 from calipers.plot.specifications import category, diagonal, labels, layer, mark, numbers, palette, quantity
+from calipers.questions.information import RicStudy
 from research.golbus2013.fusion_study import FusionStudy
 
 

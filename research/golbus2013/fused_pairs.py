@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.fusion import sort_by_votes
 from calipers.lists import Floats, Ints
+from calipers.questions.fuse import sort_by_votes
 
 NOT_RETRIEVED = 0xFFFF  # rank of a document in a list that does not have it
 BITS_IN_BYTE = np.array([byte.bit_count() for byte in range(256)], np.uint8)

@@ -18,13 +18,13 @@ import numpy as np
 from calipers import CalipersError, JudgmentsLike, RunsLike, Table, evaluate
 from calipers.collection import RememberedRun
 from calipers.errors import warn_user
-from calipers.evaluation import as_judgments, as_runs
-from calipers.fusion import BOUNDS, METHODS, ScoredCandidates, Votes, judged, judged_part, oracle_score, sorted_score
-from calipers.information import Rankings, check_number_of_lists, joint_of
+from calipers.evaluation import ScoredCandidates, as_judgments, as_runs
 from calipers.lists import Floats, Ints
-from calipers.plurals import counted
+from calipers.questions.fuse import BOUNDS, METHODS, Votes, judged, judged_part, oracle_score, sorted_score
+from calipers.questions.information import Rankings, check_number_of_lists, joint_of
 from calipers.results import Cell
-from calipers.stats import rank_correlation
+from calipers.statistics import rank_correlation
+from calipers.support.plurals import counted
 
 FUSIONS = ("combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive")  # table 3
 ORACLES = ("search", "sort")

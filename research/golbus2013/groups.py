@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from calipers.collection import processors
-from calipers.fusion import NOISE, UNJUDGED, ScoredCandidates, rule_of_votes, scaled
-from calipers.information import Rankings, in_parallel, known_by_groups
+from calipers.evaluation import ScoredCandidates
 from calipers.lists import Floats, Ints, Pool
 from calipers.measures import order_information
-from calipers.stats import rank_correlation
+from calipers.questions.fuse import NOISE, UNJUDGED, rule_of_votes, scaled
+from calipers.questions.information import Rankings, in_parallel, known_by_groups
+from calipers.statistics import rank_correlation
 from research.golbus2013.fused_pairs import FusionRule, RankedLists, fused_pairs
 
 AGREEMENT = ("tau", "rho", "RMSE")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import Table
-from calipers.information import OTHERS, RicStudy
+from calipers.questions.information import OTHERS, RicStudy
 from calipers.results import Cell
-from calipers.stats import rank_correlation
+from calipers.statistics import rank_correlation
 
 TOP = 10
 

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection import processors
-from calipers.information import MISSING, Rankings
 from calipers.lists import Floats, Ints
 from calipers.measures import order_information
+from calipers.questions.information import MISSING, Rankings
 from research.golbus2013.fused_pairs import union_sizes
 from research.golbus2013.groups import agreement, blocks_of_deals, dealt_groups, without_each_block
 

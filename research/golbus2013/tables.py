@@ -23,14 +23,15 @@ from calipers import (
     Scores,
     evaluate,
 )
-from calipers.choices import TieRule
 from calipers.collection import RememberedRun
-from calipers.fusion import VOTES, ScoredCandidates, judged as with_grades
-from calipers.information import MISSING, InformationDifference, Rankings, difference_of, joint_of
+from calipers.evaluation import ScoredCandidates
 from calipers.lists import Floats, Ints
-from calipers.metaevaluation import discriminative_power
+from calipers.questions.fuse import VOTES, judged as with_grades
+from calipers.questions.information import MISSING, InformationDifference, Rankings, difference_of, joint_of
+from calipers.questions.metaeval import discriminative_power
 from calipers.results import Cell
-from calipers.stats import rank_correlation
+from calipers.statistics import rank_correlation
+from calipers.support.choices import TieRule
 from research.golbus2013.groups import (
     AGREEMENT,
     PaperFusion,
@@ -760,7 +761,7 @@ def figure_1(folder: Path | None) -> Sequence[Figure]:
 def _information_tau(folder: Path | None, name: str, row: str) -> float | None:
     """The mean over topics of what two measures tell about each other, given others: "x ; y | z, w"."""
     from calipers import read_scores
-    from calipers.information import tau
+    from calipers.questions.information import tau
 
     place = None if folder is None else folder / f"web{name.split()[1]}"
     if place is None or not place.is_dir():

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from calipers import CalipersError, Experiment, Judgments, Table
-from calipers.atomic_files import write_whole
 from calipers.collection import ArrayRun
 from calipers.lists import Floats
-from calipers.metaevaluation import SETS, MetaEvaluation
+from calipers.questions.metaeval import SETS, MetaEvaluation
 from calipers.results import Cell
+from calipers.support.atomic_files import write_whole
 from research.karmaker2022.rerun import EMPTY, SIZE, LetorStudy, families
 from research.rankers import METRIC, ranker as make, write_score_lines
 from research.registry import printed

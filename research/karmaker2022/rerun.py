@@ -10,10 +10,10 @@ from typing import Literal, cast
 import numpy as np
 
 from calipers import CalipersError, Experiment
-from calipers.choices import TestName
 from calipers.lists import Floats
-from calipers.metaevaluation import MetaEvaluation, conflicts, swap_rate
-from calipers.stats import kendall_b
+from calipers.questions.metaeval import MetaEvaluation, conflicts, swap_rate
+from calipers.statistics import kendall_b
+from calipers.support.choices import TestName
 from research.readings import Reading
 
 METHODS = ("ARank", "LNet", "RBoost", "RF", "RNet", "CA", "L2LR", "LMART")
@@ -106,7 +106,7 @@ class LetorStudy:
         return float((meta.power(of_set).levels[f] < meta.method.alpha).sum())
 
     def pad(self, collection: str, measure: str, of_set: str) -> float:
-        from calipers.metaevaluation import percentage_absolute_difference
+        from calipers.questions.metaeval import percentage_absolute_difference
 
         meta, f = self._of(collection, measure)
         return percentage_absolute_difference(meta.averages[of_set][f])

@@ -14,10 +14,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from calipers.choices import PadDenominator
 from calipers.lists import Floats
-from calipers.metaevaluation import percentage_absolute_difference, swap_rate
-from calipers.stats import kendall_b
+from calipers.questions.metaeval import percentage_absolute_difference, swap_rate
+from calipers.statistics import kendall_b
+from calipers.support.choices import PadDenominator
 from research.karmaker2022.rerun import (
     COLLECTIONS,
     DATA,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from calipers import CalipersError, Measure
 from calipers.conventions import Convention
 from calipers.lists import Floats
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 from research.rankers.objective import Goal, Objective
 from research.rankers.training_examples import OTHER, Examples, as_matrix, by_query, is_sparse, places, weighted_sums
 

@@ -17,7 +17,7 @@ import numpy as np
 from calipers import CalipersError, Judgments
 from calipers.collection.formats.letor import read_letor
 from calipers.lists import Floats, Ints
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 from research.rankers.training_examples import OTHER, Matrix, is_sparse
 
 OPENED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

@@ -18,8 +18,8 @@ import numpy as np
 
 import calipers as cal
 from calipers import CalipersError, Measure
-from calipers.atomic_files import write_whole
 from calipers.conventions import Convention
+from calipers.support.atomic_files import write_whole
 from research.rankers.base import Arrays, Ranker
 
 MAGIC = b"calipers-model"

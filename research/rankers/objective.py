@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from calipers import CalipersError, Judgments, Measure, Scores, evaluate, parse
-from calipers.choices import TieRule
 from calipers.conventions import Convention, convention
 from calipers.lists import Floats
+from calipers.support.choices import TieRule
 
 ROWS_AT_ONCE = 2_000_000  # documents that are ranked in one go
 SAME = 1e-12  # scores that differ by less are the same

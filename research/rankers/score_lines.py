@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from calipers.atomic_files import write_whole
 from calipers.lists import Floats
+from calipers.support.atomic_files import write_whole
 
 
 def score_lines(scores: Floats) -> str:

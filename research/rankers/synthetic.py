@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from calipers import CalipersError
-from calipers.atomic_files import replacing, write_whole
+from calipers.support.atomic_files import replacing, write_whole
 from research.rankers.letor_data import LetorData
 from research.rankers.training_examples import by_query
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from calipers import CalipersError, progress_bar
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 from research.command_line import checked_file, note, options, seed_option
 from research.rankers.base import METRIC, NORMALIZATIONS, Ranker
 from research.rankers.letor_data import read_letor_data, sampled_queries

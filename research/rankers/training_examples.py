@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calipers import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 from research.rankers.objective import Goal, Objective
 
 Matrix = Any  # a dense array or a scipy.sparse CSR matrix

@@ -3,33 +3,20 @@
 from typing import TYPE_CHECKING
 
 from calipers._version import __version__ as __version__
-from calipers.lazy_names import lazy_names
+from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from calipers import (
-        auditing as auditing,
-        axioms as axioms,
-        changes as changes,
         collection as collection,
         conventions as conventions,
         evaluation as evaluation,
-        fusion as fusion,
-        information as information,
-        judging as judging,
-        limits as limits,
         measures as measures,
-        metaevaluation as metaevaluation,
-        planning as planning,
         plot as plot,
+        questions as questions,
         results as results,
-        stats as stats,
-        text as text,
-        unjudged as unjudged,
+        statistics as statistics,
+        texts as texts,
     )
-    from calipers.auditing.explanation import explain as explain
-    from calipers.axioms.cards import measure_card as measure_card
-    from calipers.axioms.measure_list import list_measures as list_measures
-    from calipers.axioms.verdicts import properties as properties
     from calipers.collection.judgments import Judgments as Judgments
     from calipers.collection.preferences import Preferences as Preferences, read_preferences as read_preferences
     from calipers.collection.repeated import Rollup as Rollup
@@ -58,12 +45,6 @@ if TYPE_CHECKING:
     )
     from calipers.evaluation.evaluation import evaluate as evaluate
     from calipers.experiment import Experiment as Experiment
-    from calipers.fusion.combine import fuse as fuse
-    from calipers.judging.verdict_study import judge_verdicts as judge_verdicts
-    from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks, estimate_full as estimate_full
-    from calipers.limits.pool_bounds import bounds as bounds
-    from calipers.limits.query_types import query_types as query_types
-    from calipers.limits.sampled_candidates import sampled as sampled
     from calipers.lists import Lists as Lists
     from calipers.measures.forms import (
         Cascade as Cascade,
@@ -78,17 +59,30 @@ if TYPE_CHECKING:
     from calipers.measures.readers import user_model as user_model
     from calipers.measures.registry import Measure as Measure, measure as measure
     from calipers.measures.weights import Weights as Weights
-    from calipers.metaevaluation.measure_study import metaeval as metaeval
-    from calipers.planning.sample_size import plan as plan
-    from calipers.progress import progress_bar as progress_bar
+    from calipers.questions.audit.explanation import explain as explain
+    from calipers.questions.bounds import bounds as bounds
+    from calipers.questions.compare.comparison import compare as compare
+    from calipers.questions.compare.significance_marks import mark_significance as mark_significance
+    from calipers.questions.fuse.combine import fuse as fuse
+    from calipers.questions.judges.verdict_study import judge_verdicts as judge_verdicts
+    from calipers.questions.metaeval.measure_study import metaeval as metaeval
+    from calipers.questions.plan.sample_size import plan as plan
+    from calipers.questions.pool.judging_pools import pool as pool
+    from calipers.questions.properties.cards import measure_card as measure_card
+    from calipers.questions.properties.measure_list import list_measures as list_measures
+    from calipers.questions.properties.verdicts import properties as properties
+    from calipers.questions.queries import query_types as query_types
+    from calipers.questions.sampled.full_from_sampled import (
+        candidate_ranks as candidate_ranks,
+        estimate_full as estimate_full,
+    )
+    from calipers.questions.sampled.sampled_candidates import sampled as sampled
     from calipers.report.page import Report as Report
     from calipers.results.score_files import as_scores as as_scores, concat as concat, read_scores as read_scores
     from calipers.results.scores import Scores as Scores
     from calipers.results.tables import Table as Table
-    from calipers.stats.bounded_intervals import mean_intervals as mean_intervals
-    from calipers.stats.comparison import compare as compare
-    from calipers.stats.significance_marks import mark_significance as mark_significance
-    from calipers.text.evaluation import evaluate_texts as evaluate_texts
-    from calipers.unjudged.judging_pools import pool as pool
+    from calipers.statistics.bounded_intervals import mean_intervals as mean_intervals
+    from calipers.support.progress import progress_bar as progress_bar
+    from calipers.texts.evaluation import evaluate_texts as evaluate_texts
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import FrameType
 
-from calipers.removed_names import farewell
+from calipers.support.removed_names import farewell
 
 __all__ = [
     "CalipersError",

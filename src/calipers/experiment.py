@@ -6,8 +6,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from calipers.checks import Pairs, Policy, Samples
-from calipers.choices import (
+from calipers.collection.document_facts import Costs
+from calipers.collection.mismatch import Unmatched
+from calipers.collection.query_facts import QueryGroups, QueryWeights
+from calipers.collection.runs import remembered
+from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
+from calipers.conventions import TOOLS, Convention
+from calipers.evaluation.evaluation import Evaluation, Measures
+from calipers.evaluation.options import ScoringOptions
+from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.measures.populations import DEFAULT_POPULATION
+from calipers.native.columns import Precision
+from calipers.statistics.significance import SEED
+from calipers.support.checks import Pairs, Policy, Samples
+from calipers.support.choices import (
     ComparisonTest,
     Correction,
     Design,
@@ -20,39 +32,27 @@ from calipers.choices import (
     TestName,
     TieRule,
 )
-from calipers.collection.document_facts import Costs
-from calipers.collection.mismatch import Unmatched
-from calipers.collection.query_facts import QueryGroups, QueryWeights
-from calipers.collection.runs import remembered
-from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
-from calipers.conventions import TOOLS, Convention
-from calipers.evaluation.evaluation import Evaluation, Measures
-from calipers.evaluation.options import ScoringOptions
-from calipers.measures.grammar import DEFAULT_MEASURES
-from calipers.measures.populations import DEFAULT_POPULATION
-from calipers.native.columns import Precision
-from calipers.stats.significance import SEED
 
 if TYPE_CHECKING:
-    from calipers.auditing.matching_conventions import MatchingConventions
-    from calipers.auditing.tool_audit import Audit
-    from calipers.changes.difference import Difference
-    from calipers.changes.gate import Check
-    from calipers.changes.gate_data import FailOn, OtherJudgments
-    from calipers.changes.gate_limits import LimitsLike
-    from calipers.changes.verdicts import FailIf
-    from calipers.evaluation.inspection import Inspection
-    from calipers.judging.grade_scales import Map
-    from calipers.judging.judge_study import JudgeStudy
-    from calipers.limits.pool_bounds import Bounds
-    from calipers.limits.query_types import QueryTypes, Thresholds
-    from calipers.metaevaluation.measure_study import MetaEvaluation
-    from calipers.planning.sample_size import SampleSizePlan
+    from calipers.questions.audit.matching_conventions import MatchingConventions
+    from calipers.questions.audit.tool_audit import Audit
+    from calipers.questions.bounds import Bounds
+    from calipers.questions.check.gate import Check
+    from calipers.questions.check.gate_data import FailOn, OtherJudgments
+    from calipers.questions.check.gate_limits import LimitsLike
+    from calipers.questions.check.verdicts import FailIf
+    from calipers.questions.compare.comparison import Comparison
+    from calipers.questions.diff.difference import Difference
+    from calipers.questions.inspect import Inspection
+    from calipers.questions.judges.grade_scales import Map
+    from calipers.questions.judges.judge_study import JudgeStudy
+    from calipers.questions.metaeval.measure_study import MetaEvaluation
+    from calipers.questions.plan.sample_size import SampleSizePlan
+    from calipers.questions.pool.judging_pools import JudgingPool, PoolMethod
+    from calipers.questions.queries import QueryTypes, Thresholds
+    from calipers.questions.ranges.score_ranges import Ranges
     from calipers.report.page import Report
     from calipers.results.scores import Scores
-    from calipers.stats.comparison import Comparison
-    from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
-    from calipers.unjudged.score_ranges import Ranges
 
 
 class Experiment(Evaluation):
@@ -131,12 +131,12 @@ class Experiment(Evaluation):
         return Experiment(**given | changes)
 
     def inspect(self) -> Inspection:
-        """Check judgments and runs before any score. See `calipers.evaluation.inspection.inspect`.
+        """Check judgments and runs before any score. See `calipers.questions.inspect.inspect`.
 
         >>> Experiment({"q": {"a": 1}}, {"q": ["b", "a"]}).inspect().summary
         'Nothing makes scores meaningless.'
         """
-        from calipers.evaluation.inspection import inspect
+        from calipers.questions.inspect import inspect
 
         return inspect(self)
 
@@ -164,7 +164,7 @@ class Experiment(Evaluation):
         >>> Experiment(qrels, runs, "RR").compare(baseline="old").table()["difference"]
         [0.25]
         """
-        from calipers.stats.comparison import compare
+        from calipers.questions.compare.comparison import compare
 
         return compare(
             self.scores,
@@ -192,14 +192,14 @@ class Experiment(Evaluation):
         level: float = 0.95,
         query_groups: QueryGroups | None = None,
     ) -> Difference:
-        """Return what changed between two systems. See `calipers.changes.diff`.
+        """Return what changed between two systems. See `calipers.questions.diff.diff`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
         >>> Experiment(qrels, runs, "RR").diff("old", "new").table()["difference"]
         [0.25]
         """
-        from calipers.changes.difference import diff
+        from calipers.questions.diff.difference import diff
 
         return diff(self, old, new, top=top, level=level, query_groups=query_groups)
 
@@ -219,14 +219,14 @@ class Experiment(Evaluation):
         other_judgments: OtherJudgments = "error",
         warn: bool = True,
     ) -> Check:
-        """Check that a system does not drop against a baseline, or reaches a floor. See `calipers.changes.check`.
+        """Check that a system does not drop against a baseline, or reaches a floor. See `calipers.questions.check.check`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
         >>> Experiment(qrels, runs, "RR").check("new", baseline="old", max_drop=0.1).table()["verdict"]
         ['undecided']
         """
-        from calipers.changes.gate import check
+        from calipers.questions.check.gate import check
 
         return check(
             self,
@@ -257,7 +257,7 @@ class Experiment(Evaluation):
         >>> Experiment({"q": {"a": 1, "b": 0}}, None, "RR").bounds().table()["expected"]
         [0.75]
         """
-        from calipers.limits.pool_bounds import bounds_of
+        from calipers.questions.bounds import bounds_of
 
         return bounds_of(self, population=population, sd=sd, expected=expected, ideal=ideal)
 
@@ -267,14 +267,14 @@ class Experiment(Evaluation):
         unseen: int = 0,
         max_grade: float | None = None,
     ) -> Ranges:
-        """Return what the missing judgments could change. See `calipers.unjudged.ranges`.
+        """Return what the missing judgments could change. See `calipers.questions.ranges.ranges`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
         >>> Experiment(qrels, runs, "P@2").ranges().table().row("new")["high"]
         0.75
         """
-        from calipers.unjudged.score_ranges import ranges
+        from calipers.questions.ranges.score_ranges import ranges
 
         return ranges(self, unseen=unseen, max_grade=max_grade)
 
@@ -288,14 +288,14 @@ class Experiment(Evaluation):
         unseen: int = 0,
         max_grade: float | None = None,
     ) -> JudgingPool:
-        """Return the unjudged documents to judge next. See `calipers.unjudged.pool_of`.
+        """Return the unjudged documents to judge next. See `calipers.questions.pool.pool_of`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
         >>> Experiment(qrels, runs, "P@2").pool().table()["document"]
         ['d5']
         """
-        from calipers.unjudged.judging_pools import pool_of
+        from calipers.questions.pool.judging_pools import pool_of
 
         return pool_of(self, depth=depth, budget=budget, method=method, p=p, unseen=unseen, max_grade=max_grade)
 
@@ -311,13 +311,13 @@ class Experiment(Evaluation):
         samples: Samples | None = None,
         seed: int = SEED,
     ) -> JudgeStudy:
-        """Return how well judges agree with the judgments, and what that does to systems. See `calipers.judging`.
+        """Return how well judges agree with the judgments, and what that does to systems. See `calipers.questions.judges`.
 
         >>> exp = Experiment({"q": {"a": 1, "b": 0, "c": 1}}, None)
         >>> exp.judges({"llm": {"q": {"a": 1, "b": 1, "c": 1}}}).table()["agreement"]
         [0.6666666666666666]
         """
-        from calipers.judging.judge_study import judges as study
+        from calipers.questions.judges.judge_study import judges as study
 
         return study(
             self,
@@ -332,14 +332,14 @@ class Experiment(Evaluation):
         )
 
     def queries(self, *, population: str = DEFAULT_POPULATION, thresholds: Thresholds | None = None) -> QueryTypes:
-        """Return the type of each query, such as easy or hard. See `calipers.limits.query_types.queries`.
+        """Return the type of each query, such as easy or hard. See `calipers.questions.queries.queries`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
         >>> Experiment(qrels, runs, "RR").queries().types
         ('easy', 'informative')
         """
-        from calipers.limits.query_types import queries
+        from calipers.questions.queries import queries
 
         return queries(self, population=population, thresholds=thresholds)
 
@@ -365,7 +365,7 @@ class Experiment(Evaluation):
         >>> Experiment(qrels, runs, "RR AP").metaeval().table()["measure"]
         ['RR', 'AP']
         """
-        from calipers.metaevaluation.measure_study import metaeval
+        from calipers.questions.metaeval.measure_study import metaeval
 
         return metaeval(
             self,
@@ -403,7 +403,7 @@ class Experiment(Evaluation):
         >>> Experiment(qrels, runs, "RR").plan(difference=0.2).table()["queries"]
         [27]
         """
-        from calipers.planning.sample_size import plan
+        from calipers.questions.plan.sample_size import plan
 
         return plan(
             self.scores,
@@ -495,12 +495,12 @@ class Experiment(Evaluation):
         number: str | float | None = None,
         run: str | None = None,
     ) -> Audit | MatchingConventions:
-        """Return the figures of other tools for the same rankings, and why they differ. See `calipers.auditing.audit`.
+        """Return the figures of other tools for the same rankings, and why they differ. See `calipers.questions.audit.audit`.
 
         >>> exp = Experiment({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "a": 1}}, "nDCG@10")
         >>> sorted(exp.audit(number="0.0000").tools_that_match())
         ['letor3', 'letor4', 'letor4:stated', 'mslr', 'mslr:stated']
         """
-        from calipers.auditing.tool_audit import audit
+        from calipers.questions.audit.tool_audit import audit
 
         return audit(self, like=like, reference=reference, alpha=alpha, number=number, run=run)

@@ -15,10 +15,10 @@ from weakref import proxy
 
 import numpy as np
 
-from calipers.choices import TieRule
 from calipers.errors import CalipersError
 from calipers.native.columns import Retrieved
 from calipers.native.scanner import rank_segments
+from calipers.support.choices import TieRule
 
 __all__ = ["Floats", "Ints", "Lists", "Pool", "Population"]
 

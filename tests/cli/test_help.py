@@ -15,11 +15,11 @@ from typing import Any, get_args
 import click
 import pytest
 
-from calipers.choices import TestName
 from calipers.cli import main
 from calipers.cli.commands import COMMANDS, MAIN_COMMANDS, MORE_COMMANDS, run
 from calipers.cli.option_groups import LibraryChoice, library, names_of
 from calipers.cli.suggestions import examples
+from calipers.support.choices import TestName
 from conftest import Require
 from example_files import all_commands
 

@@ -334,7 +334,7 @@ def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
 def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    from calipers.text.caches import PARTS, VectorCache
+    from calipers.texts.caches import PARTS, VectorCache
 
     kept = VectorCache(tmp_path, "model")
     parts = [np.ones((2, 3)) for _ in PARTS[:-1]]
@@ -347,7 +347,7 @@ def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path
 
 def test_long_texts_have_common_subsequences() -> None:
     """One at a time in long numbers, side by side in words of 64 places, and the plain recurrence: all the same."""
-    from calipers.text import subsequences
+    from calipers.texts import subsequences
 
     generator = np.random.default_rng(3)
     for _ in range(30):
@@ -381,7 +381,7 @@ def _common(one: list[int], other: list[int]) -> int:
 
 
 def test_a_sentence_that_is_too_long_for_rouge_lsum(monkeypatch: pytest.MonkeyPatch) -> None:
-    from calipers.text import subsequences
+    from calipers.texts import subsequences
 
     monkeypatch.setattr(subsequences, "MOST_CELLS", 100)
     assert "ROUGE-Lsum" in refusal(lambda: subsequences.union_matches([["a"] * 11], [["a"] * 11]))
@@ -471,7 +471,7 @@ def _said(action: Callable[[], object]) -> str:
 
 def _ways(kind: str, path: str) -> list[Callable[[], object]]:
     if kind == "summaries":
-        from calipers.text.text_files import as_collection
+        from calipers.texts.text_files import as_collection
 
         return [lambda: as_collection(path)]
     return [

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import calipers as cal
-import calipers.text
+import calipers.texts
 from calipers.cli.commands import root
 
 QUERIES = range(1, 9)
@@ -52,7 +52,7 @@ def checked() -> object:
 
 
 def text_scored() -> object:
-    return calipers.text.evaluate_texts(calipers.text.as_collection("data.jsonl"), "ROUGE-1")
+    return calipers.texts.evaluate_texts(calipers.texts.as_collection("data.jsonl"), "ROUGE-1")
 
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
@@ -78,19 +78,19 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "the same score for all documents"),
     "fuse good.run poor.run --bound naive --qrels qrels": (
-        lambda: cal.fusion.fusion_bound("qrels", ["good.run", "poor.run"]),
+        lambda: cal.questions.fuse.fusion_bound("qrels", ["good.run", "poor.run"]),
         "answered by only one run",
     ),
     "information ric qrels good.run poor.run blind.run": (
-        lambda: cal.information.ric(cal.Experiment("qrels", ALL)),
+        lambda: cal.questions.information.ric(cal.Experiment("qrels", ALL)),
         "no judged document",
     ),
     "information joint qrels good.run poor.run blind.run": (
-        lambda: cal.information.joint(cal.Experiment("qrels", ALL)),
+        lambda: cal.questions.information.joint(cal.Experiment("qrels", ALL)),
         "no judged document",
     ),
     "information difference qrels good.run poor.run blind.run": (
-        lambda: cal.information.difference(cal.Experiment("qrels", ALL)),
+        lambda: cal.questions.information.difference(cal.Experiment("qrels", ALL)),
         "no judged document",
     ),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
@@ -163,7 +163,7 @@ def test_no_warning_where_none_is_wanted() -> None:
         found = cal.Experiment(known, runs, "AP", warn=False).ranges()
         cal.Experiment(known, runs, "AP", unmatched="warn", warn=False).metaeval()
         cal.fuse(runs, warn=False)
-        cal.information.joint(cal.Experiment(known, runs, warn=False))
+        cal.questions.information.joint(cal.Experiment(known, runs, warn=False))
         scores = cal.evaluate(known, runs, "AP", missing="skip", unmatched="warn", warn=False)
         compared = cal.compare(scores, warn=False)
     assert found.notes

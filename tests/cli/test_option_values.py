@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 import calipers as cal
-from calipers.checks import LARGEST_COUNT, LARGEST_SEED
 from calipers.cli import options
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.stats.bounded_intervals import mean_intervals
+from calipers.statistics.bounded_intervals import mean_intervals
+from calipers.support.checks import LARGEST_COUNT, LARGEST_SEED
 from example_files import all_commands
 
 OPTIONS = [

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 import calipers as cal
-from calipers import network
-from calipers.atomic_files import TEMPORARY, check_output, replacing, write_whole
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.results.tables import Table, visible
+from calipers.support import network
+from calipers.support.atomic_files import TEMPORARY, check_output, replacing, write_whole
 from conftest import Require
 from time_limit import TIME_LIMIT
 

@@ -749,7 +749,7 @@ def test_no_query_in_common_shows_both(write: Write, command: Command) -> None:
     assert words in refusal(cal.evaluate, qrels, run)
     assert words in refusal(cal.Experiment(qrels, run).audit)
     assert words in refusal(cal.Experiment(qrels, run, "P@5").ranges)
-    assert words in refusal(cal.fusion.fusion_bound, qrels, [run, write("1 Q0 a 1 0.5 u\n", "other")])
+    assert words in refusal(cal.questions.fuse.fusion_bound, qrels, [run, write("1 Q0 a 1 0.5 u\n", "other")])
     assert math.isclose(cal.evaluate(qrels, write("q1 Q0 a 1 0.5 t\n"), ["RR"])["RR"][0, 0], 1)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import calipers as cal
-from calipers.changes import check as gate
 from calipers.cli import commands
 from calipers.collection.judgments import digest_text
 from calipers.collection.mismatch import near_misses
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
+from calipers.questions.check import check as gate
 from calipers.tools.pytrec_eval import RelevanceEvaluator
 
 Nested = dict[str, dict[str, float]]

@@ -86,7 +86,7 @@ def command(arguments: list[str]) -> None:
         import numpy as np
 
         from calipers.errors import CalipersError
-        from calipers.text.caches import VectorCache
+        from calipers.texts.caches import VectorCache
 
         try:
             cache = VectorCache(arguments[1], "a model")

@@ -117,7 +117,9 @@ MUTANTS = (
         'for character in ">&\\u2028\\u2029":',
         ("tests/report/test_report.py", "-k", "script"),
     ),
-    Mutant("output: written in place", "src/calipers/atomic_files.py", "yield temporary", "yield output", ACCIDENTS),
+    Mutant(
+        "output: written in place", "src/calipers/support/atomic_files.py", "yield temporary", "yield output", ACCIDENTS
+    ),
 )
 
 

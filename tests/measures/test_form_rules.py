@@ -15,16 +15,16 @@ import pytest
 
 import calipers
 import calipers as cal
-from calipers.auditing.terms import best_lists, gains_and_weights, inner_form
-from calipers.axioms.proofs import proofs, proofs_of_division
-from calipers.axioms.readers import reader
 from calipers.evaluation.possible_gain import possible_gain
-from calipers.limits.sampled_ranks import rank_terms
 from calipers.measures.forms import Complement, Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
 from calipers.measures.forms.search_by_intent import gain_alone, search_term
 from calipers.measures.registry import declared
-from calipers.unjudged.extreme_grades import extreme_grades, grade_increments, growth_of
+from calipers.questions.audit.terms import best_lists, gains_and_weights, inner_form
+from calipers.questions.properties.proofs import proofs, proofs_of_division
+from calipers.questions.properties.readers import reader
+from calipers.questions.ranges.extreme_grades import extreme_grades, grade_increments, growth_of
+from calipers.questions.sampled.sampled_ranks import rank_terms
 
 Rules = Callable[..., Any]
 OTHER_JUDGMENTS = "asked of judgments with one grade per document"

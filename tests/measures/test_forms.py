@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.auditing.terms import best_lists, deepest_rank, gains_and_weights, inner_form
-from calipers.axioms.examined_measures import walk
-from calipers.axioms.proofs import is_best_when_sorted, proofs
 from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Lists
 from calipers.measures.forms.base import OPAQUE, Form
@@ -26,6 +23,9 @@ from calipers.measures.gains import Gain, GivenGain
 from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 from calipers.measures.weights import Discount, GivenDiscount
+from calipers.questions.audit.terms import best_lists, deepest_rank, gains_and_weights, inner_form
+from calipers.questions.properties.examined_measures import walk
+from calipers.questions.properties.proofs import is_best_when_sorted, proofs
 
 FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopics"))}
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import calipers as cal
-from calipers import text
+from calipers import texts as text
 from calipers.measures import registry
-from calipers.text import registry as text_registry
+from calipers.texts import registry as text_registry
 
 QRELS = {"q": {"a": 3, "b": 1, "c": 0}}
 RUN = {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}

@@ -20,7 +20,7 @@ from calipers.cli.options import MeasureNames
 from calipers.measures import registry
 from calipers.measures.own_files import import_measures
 from calipers.measures.parameters import Parameter
-from calipers.progress import progress_bar
+from calipers.support.progress import progress_bar
 from conftest import Require
 from example_files import all_commands
 
@@ -189,8 +189,8 @@ def test_a_function_that_takes_long_shows_a_bar(monkeypatch: pytest.MonkeyPatch)
 
         def close(self) -> None: ...
 
-    monkeypatch.setattr("calipers.progress._make", lambda: Bar)
-    monkeypatch.setattr("calipers.progress.WAIT", -1.0)
+    monkeypatch.setattr("calipers.support.progress._make", lambda: Bar)
+    monkeypatch.setattr("calipers.support.progress.WAIT", -1.0)
     tied = {f"q{i}": dict.fromkeys("abc", 1.0) for i in range(3)}
     qrels = {query: {"a": 1, "b": 0} for query in tied}
     cal.evaluate(qrels, tied, graded_sum)

@@ -9,11 +9,11 @@ from typing import Any, get_args
 import pytest
 
 import calipers as cal
-from calipers.axioms.cards import citation_of, measure_card
 from calipers.measures.grammar import parse_all
 from calipers.measures.parameters import REQUIRED, Parameter, ParameterType
 from calipers.measures.registry import Declaration, Measure, Reads, declared
-from calipers.text.measure_names import text_measures
+from calipers.questions.properties.cards import citation_of, measure_card
+from calipers.texts.measure_names import text_measures
 
 EVERY = [each for reads in get_args(Reads) for each in declared(reads)]
 NEEDS = {"cutoff": 10, "of": cal.parse("AP"), "recall": 0.5, "multiple": 1.0}

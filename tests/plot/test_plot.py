@@ -19,8 +19,8 @@ from calipers.errors import CalipersError
 from calipers.plot.specifications import COLOURS
 from calipers.plot.systems import placed
 from calipers.report.embedded_data import chart_spec
-from calipers.text.charts import agreement_chart
-from calipers.text.human_agreement import Agreement, HumanCorrelation
+from calipers.texts.charts import agreement_chart
+from calipers.texts.human_agreement import Agreement, HumanCorrelation
 from conftest import Require, valid_spec
 
 ODD = ["constructor", "<b>bold", "a.b[0]", 'say "hi"']
@@ -33,7 +33,7 @@ def charts() -> dict[str, Any]:
     qrels = simulation.qrels
     scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP"])
     bounds = cal.bounds(qrels, ["nDCG@10", "AP"])
-    difference = cal.information.difference(cal.Experiment(qrels, runs))
+    difference = cal.questions.information.difference(cal.Experiment(qrels, runs))
     types = cal.query_types(scores.of_measures(["AP"]), bounds)
     return {
         "means": plot.means(scores, "AP"),
@@ -42,7 +42,7 @@ def charts() -> dict[str, Any]:
         "unjudged": plot.unjudged(scores),
         "query_map": plot.query_map(types, "AP"),
         "expected_histogram": plot.expected_histogram(bounds, "AP"),
-        "significance_curves": plot.significance_curves(cal.metaevaluation.discriminative_power(scores)),
+        "significance_curves": plot.significance_curves(cal.questions.metaeval.discriminative_power(scores)),
         "tool_causes": plot.tool_causes(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "tool_scores": plot.tool_scores(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "dendrogram": plot.dendrogram(difference),
@@ -76,7 +76,10 @@ def test_the_charts_of_a_report_are_valid(systems: int) -> None:
     simulation = simulate(topics=6, systems=systems, retrieved=20, ties=0.1, unjudged=0.2, seed=5)
     qrels, runs = simulation.qrels, simulation.runs
     scores = cal.evaluate(qrels, runs, ["nDCG@10"])
-    bounds, difference = cal.bounds(qrels, ["nDCG@10"]), cal.information.difference(cal.Experiment(qrels, runs))
+    bounds, difference = (
+        cal.bounds(qrels, ["nDCG@10"]),
+        cal.questions.information.difference(cal.Experiment(qrels, runs)),
+    )
     types = cal.query_types(scores.of_measures(["nDCG@10"]), bounds)
     old, new = list(runs)[:2]
     change = cal.Experiment(qrels, runs, "AP").diff(old, new)
@@ -88,7 +91,7 @@ def test_the_charts_of_a_report_are_valid(systems: int) -> None:
     compared, to_baseline = cal.compare(scores), cal.compare(scores, baseline=old)
     audit, power, plan = (
         cal.Experiment(qrels, runs, "nDCG@10").audit(),
-        cal.metaevaluation.discriminative_power(scores),
+        cal.questions.metaeval.discriminative_power(scores),
         cal.plan(scores, difference=0.1),
     )
     ranges = cal.Experiment(qrels, runs, "nDCG@10").ranges()

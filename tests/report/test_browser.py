@@ -394,8 +394,8 @@ def charts_of_odd_names() -> dict[str, Any]:
     """Every chart that a command or the library draws, each with the worst names in all places that names have."""
     import calipers as cal
     from calipers import plot
-    from calipers.text.charts import correlation_chart
-    from calipers.text.human_agreement import human_correlation
+    from calipers.texts.charts import correlation_chart
+    from calipers.texts.human_agreement import human_correlation
 
     names = list(enumerate(RUNS_A_SCRIPT))
     qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
@@ -405,7 +405,7 @@ def charts_of_odd_names() -> dict[str, Any]:
     }
     scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP", "P@3"])
     bounds = cal.bounds(qrels, ["nDCG@10", "AP"])
-    difference = cal.information.difference(cal.Experiment(qrels, runs))
+    difference = cal.questions.information.difference(cal.Experiment(qrels, runs))
     people = {name: scores.values[place % 3] for place, name in names}
     correlation = human_correlation(scores, people, ["system"], ["tau-b"], samples=10)
     return {
@@ -415,11 +415,11 @@ def charts_of_odd_names() -> dict[str, Any]:
         "unjudged": plot.unjudged(scores),
         "query_map": plot.query_map(cal.query_types(scores.of_measures(["AP"]), bounds), "AP"),
         "expected_histogram": plot.expected_histogram(bounds, "AP"),
-        "significance_curves": plot.significance_curves(cal.metaevaluation.discriminative_power(scores)),
+        "significance_curves": plot.significance_curves(cal.questions.metaeval.discriminative_power(scores)),
         "tool_causes": plot.tool_causes(cal.Experiment(qrels, runs, "nDCG@10").audit()),
         "stacked": plot.stacked(plot.dendrogram(difference), plot.heat_map(difference)),
         "difference_scatter": plot.difference_scatter(difference),
-        "tau_scatter": plot.tau_scatter(cal.information.tau(scores, given=["P@3"])),
+        "tau_scatter": plot.tau_scatter(cal.questions.information.tau(scores, given=["P@3"])),
         "correlations": correlation_chart(correlation),
     }
 

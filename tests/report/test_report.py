@@ -21,8 +21,8 @@ from run_calipers import calipers
 
 pytest.importorskip("vl_convert")
 
-from calipers.changes.first_documents import first_documents
 from calipers.plot.page import script_data
+from calipers.questions.diff.first_documents import first_documents
 from calipers.report import page as pages
 from calipers.report.embedded_data import by_column
 from calipers.report.material import Material
@@ -345,7 +345,7 @@ def test_pairs_that_depend_on_one_query_are_one_table(simulated: Any, tmp_path: 
     write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10 AP RR P@5", sections=["differs"])
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     scores = cal.evaluate(simulated.qrels, simulated.runs, "nDCG@10 AP RR P@5", warn=False)
-    rows = cal.stats.influence(scores, cal.compare(scores, warn=False)).rows
+    rows = cal.questions.compare.influence(scores, cal.compare(scores, warn=False)).rows
     assert rows
     table = re.search(r'data-grid="influence".*?</table>', text, re.DOTALL)
     assert table is not None

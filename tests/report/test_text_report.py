@@ -14,7 +14,7 @@ import calipers as cal
 from browser_page import Opened
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.text import Evaluation, as_collection
+from calipers.texts import Evaluation, as_collection
 from conftest import Require
 from example_files import _summaries
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from calipers.text import as_collection, rouge
+from calipers.texts import as_collection, rouge
 from conftest import Require
 from research.__main__ import root
 from research.feng2023 import summeval

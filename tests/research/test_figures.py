@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.changes import check
+from calipers.questions.check import check
 from conftest import ROOT
 from research.figures.check import (
     ALPHA,

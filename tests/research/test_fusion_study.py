@@ -11,7 +11,7 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
-from calipers.fusion.oracles import BOUNDS
+from calipers.questions.fuse.oracles import BOUNDS
 from research.golbus2013.charts import ric_scatter
 from research.golbus2013.fusion_study import fusion_study
 from research.golbus2013.ric_validation import correlations
@@ -47,16 +47,18 @@ def test_the_study_on_a_simulated_collection() -> None:
     first = study.groups[0].tolist()
     names = [study.systems[s] for s in first]
     runs = {name: made.runs[name] for name in names}
-    assert study.joint[0] == pytest.approx(cal.information.joint(cal.Experiment(made.qrels, runs)).mean)
+    assert study.joint[0] == pytest.approx(cal.questions.information.joint(cal.Experiment(made.qrels, runs)).mean)
     for name in ("combmnz", "condorcet"):
         ric = cal.evaluate(made.qrels, cal.fuse(runs, name), "RIC", empty="skip").values
         assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
     for name in BOUNDS:
-        ric = cal.evaluate(made.qrels, cal.fusion.fusion_bound(made.qrels, runs, name), "RIC", empty="skip").values
+        ric = cal.evaluate(
+            made.qrels, cal.questions.fuse.fusion_bound(made.qrels, runs, name), "RIC", empty="skip"
+        ).values
         assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
     rmse = np.sqrt(np.mean((study.joint - study.ric["naive"]) ** 2))
     assert table["naive", "RMSE"] == pytest.approx(rmse)
-    tau = cal.stats.rank_correlation(study.joint, study.ric["combmnz"], "tau-b")
+    tau = cal.statistics.rank_correlation(study.joint, study.ric["combmnz"], "tau-b")
     assert table["combmnz", "tau"] == pytest.approx(tau)
     again = fusion_study(made.qrels, made.runs, samples=6, size=3, draws=3)
     assert again.per_sample().rows == study.per_sample().rows
@@ -92,7 +94,7 @@ def test_the_study_on_trec_covid(data: Path) -> None:
 
 def test_correlations_of_ric() -> None:
     made = cal.simulate(topics=6, pool=40, systems=12, retrieved=60)
-    study = cal.information.ric(cal.Experiment(made.qrels, made.runs))
+    study = cal.questions.information.ric(cal.Experiment(made.qrels, made.runs))
     table = correlations(study, top=5)
     assert [row[:2] for row in table.rows] == [
         *((one, other) for one in ("RIC", "signed") for other in ("AP", "nDCG", "GAP")),
@@ -101,7 +103,7 @@ def test_correlations_of_ric() -> None:
     ric, ap = study.mean("RIC"), study.mean("AP")
     best = np.argsort(-ap, kind="stable")[:5]
     wanted = [
-        cal.stats.rank_correlation(ric[some], ap[some], kind)
+        cal.statistics.rank_correlation(ric[some], ap[some], kind)
         for some in (slice(None), best)
         for kind in ("tau-b", "spearman")
     ]
@@ -115,7 +117,9 @@ def test_correlations_of_ric_on_trec_covid(data: Path) -> None:
     folder = data / "trec/covid-round1"
     measured = {
         row[:2]: row[2:]
-        for row in correlations(cal.information.ric(cal.Experiment(folder / "qrels-rnd1.txt", folder / "runs"))).rows
+        for row in correlations(
+            cal.questions.information.ric(cal.Experiment(folder / "qrels-rnd1.txt", folder / "runs"))
+        ).rows
     }
     for other in ("AP", "nDCG", "GAP"):
         assert measured["RIC", other][0] > 0.75

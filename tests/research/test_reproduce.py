@@ -14,15 +14,15 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.errors import CalipersError
+from calipers.evaluation.candidates import ScoredCandidates
 from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.inputs import as_judgments, as_runs
-from calipers.fusion.candidates import ScoredCandidates
-from calipers.fusion.combine import judged_part
-from calipers.fusion.methods import METHODS as FUSING, Votes
-from calipers.fusion.oracles import judged as with_grades, sorted_score
-from calipers.fusion.pairwise import condorcet_order
-from calipers.information.rankings import Rankings
 from calipers.lists import Floats, Ints
+from calipers.questions.fuse.combine import judged_part
+from calipers.questions.fuse.methods import METHODS as FUSING, Votes
+from calipers.questions.fuse.oracles import judged as with_grades, sorted_score
+from calipers.questions.fuse.pairwise import condorcet_order
+from calipers.questions.information.rankings import Rankings
 from research.__main__ import root
 from research.golbus2013 import groups as golbus2013_groups, surrogates as golbus2013_surrogates, tables as golbus2013
 from research.golbus2013.fusion_study import FUSIONS, fused_score
@@ -644,7 +644,7 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path) -> None:
         (place / f"{name}.csv").write_text("\n".join([",".join(f"s{i}" for i in range(9)), *lines]) + "\n")
     rows = {str(row[1]): row for row in one.table(tmp_path).rows}
     x, y, *conditions = (matrices[name] for name in ("ERR-IA", "D#-nDCG", "nDCG", "ERR"))
-    wanted = np.mean([cal.information.tau_between(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
+    wanted = np.mean([cal.questions.information.tau_between(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
     assert rows["TREC 2010, ERR-IA ; D#-nDCG | nDCG, ERR"][3] == pytest.approx(wanted)
     assert rows["TREC 2011, ERR-IA ; D#-nDCG"][4] == "needs data"
     eight = tmp_path / "trec/trec8-adhoc"
@@ -656,7 +656,7 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path) -> None:
         lines = [[*line.split()[:5], name] for line in Path(run).read_text(encoding="utf-8").splitlines()]
         (eight / "runs" / name).write_text("".join(" ".join(line) + "\n" for line in lines))
     rows = {str(row[1]): row for row in four.table(tmp_path).rows}
-    found = cal.information.difference(
+    found = cal.questions.information.difference(
         cal.Experiment(eight / "qrels.txt", sorted((eight / "runs").iterdir(), reverse=True)), rel=0
     )
     assert rows["UB99T, UB99SW: id"][3] == pytest.approx(found.matrix[0, 1])

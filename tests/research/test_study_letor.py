@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.atomic_files import TEMPORARY
 from calipers.collection.formats.letor import read_scores
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
+from calipers.support.atomic_files import TEMPORARY
 from conftest import Require
 from research.busafekete2012.conventions_study import convention_study
 from research.karmaker2022.letor_study import EIGHT, letor_study

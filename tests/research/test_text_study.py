@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from calipers.errors import CalipersError
 from calipers.results.scores import Scores
-from calipers.stats.correction import holm
-from calipers.text import Document, Evaluation, TextCollection, TextOptions, human_correlation
-from calipers.text.options import CHANCES
-from calipers.text.rouge_measures import RougeScorer
+from calipers.statistics.correction import holm
+from calipers.texts import Document, Evaluation, TextCollection, TextOptions, human_correlation
+from calipers.texts.options import CHANCES
+from calipers.texts.rouge_measures import RougeScorer
 from research.__main__ import root
 from research.feng2023.text_study import normalised_texts, text_study
 

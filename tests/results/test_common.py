@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.questions.pool import leave_out_uniques
 from calipers.results.result import Result
-from calipers.unjudged import leave_out_uniques
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}, "q3": {"c": 1, "a": 0}}
 RUNS = {
@@ -39,27 +39,29 @@ ANSWERS = [
 ]
 
 
-def texts() -> cal.text.Evaluation:
-    return cal.text.Evaluation(ANSWERS, "F1 EM")
+def texts() -> cal.texts.Evaluation:
+    return cal.texts.Evaluation(ANSWERS, "F1 EM")
 
 
 EXAMPLES: dict[str, Callable[[], Result]] = {
     "Inspection": lambda: cal.Experiment(QRELS, RUNS, "AP").inspect(),
     "Scores": scores,
     "Comparison": lambda: cal.compare(scores(), warn=False),
-    "NonInferiority": lambda: cal.stats.non_inferiority(scores(), old="old", new="new", margin=0.1),
+    "NonInferiority": lambda: cal.statistics.non_inferiority(scores(), old="old", new="new", margin=0.1),
     "MetaEvaluation": lambda: cal.metaeval(scores()),
-    "RicStudy": lambda: cal.information.ric(cal.Experiment(QRELS, RUNS)),
-    "JointInformation": lambda: cal.information.joint(cal.Experiment(QRELS, RUNS, warn=False), draws=2),
-    "InformationDifference": lambda: cal.information.difference(cal.Experiment(QRELS, RUNS)),
-    "InformationTau": lambda: cal.information.tau(scores()),
-    "PreferenceRic": lambda: cal.information.preference_ric(
+    "RicStudy": lambda: cal.questions.information.ric(cal.Experiment(QRELS, RUNS)),
+    "JointInformation": lambda: cal.questions.information.joint(cal.Experiment(QRELS, RUNS, warn=False), draws=2),
+    "InformationDifference": lambda: cal.questions.information.difference(cal.Experiment(QRELS, RUNS)),
+    "InformationTau": lambda: cal.questions.information.tau(scores()),
+    "PreferenceRic": lambda: cal.questions.information.preference_ric(
         cal.Experiment(cal.Preferences.from_pairs([("q1", "a", "b")]), RUNS, warn=False)
     ),
     "SampleSizePlan": lambda: cal.plan(scores(), difference=0.1),
     "HumanCorrelation": lambda: texts().correlate(samples=20),
     "TextMetaEvaluation": lambda: texts().meta(samples=20),
-    "WinLostTie": lambda: cal.text.win_lost_tie(texts().scores, "EM", "F1", [cal.text.Preference("q0", "a", "b", "a")]),
+    "WinLostTie": lambda: cal.texts.win_lost_tie(
+        texts().scores, "EM", "F1", [cal.texts.Preference("q0", "a", "b", "a")]
+    ),
     "JudgesOfAnswers": lambda: texts().judges({"llm": ANSWERS}, draws=20),
     "Audit": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(),
     "MatchingConventions": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(number=0.75),

@@ -254,7 +254,7 @@ def test_what_evaluates_on_its_own_account_does_not_warn(tmp_path: Path) -> None
     runs = {"a": {"1": {"a": 2.0, "b": 1.0}}, "b": {"1": {"b": 2.0}, "2": {"y": 1.0}}}
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalipersWarning)
-        cal.information.ric(cal.Experiment(QRELS, runs))
+        cal.questions.information.ric(cal.Experiment(QRELS, runs))
         cal.Experiment(QRELS, runs, "nDCG@10").audit()
         cal.Experiment(QRELS, runs, warn=False).report(tmp_path / "report.html", warn=False)
 

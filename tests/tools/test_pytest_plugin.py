@@ -74,14 +74,14 @@ def test_loading_the_plugin_does_not_load_the_library() -> None:
         "print(json.dumps([name for name in sys.modules if name == 'numpy' or name.startswith('calipers.')]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {"calipers._version", "calipers.removed_names", "calipers.tools", "calipers.tools.pytest_plugin"}
+    loaded = {"calipers._version", "calipers.support.removed_names", "calipers.tools", "calipers.tools.pytest_plugin"}
     assert set(json.loads(done.stdout)) <= loaded
 
 
 def test_the_fixture_takes_the_limits_of_check() -> None:
     import inspect
 
-    from calipers.changes import check
+    from calipers.questions.check import check
 
     own, limits = (inspect.signature(each).parameters for each in (pytest_plugin.assert_ranking, check))
     assert set(limits) - set(own) == {"evaluation", "other_judgments", "warn"}

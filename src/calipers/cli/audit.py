@@ -27,9 +27,9 @@ from calipers.errors import CalipersError
 from calipers.results.tables import visible
 
 if TYPE_CHECKING:
-    from calipers.auditing.explanation import Explanation
-    from calipers.auditing.matching_conventions import MatchingConventions
-    from calipers.auditing.tool_audit import Audit
+    from calipers.questions.audit.explanation import Explanation
+    from calipers.questions.audit.matching_conventions import MatchingConventions
+    from calipers.questions.audit.tool_audit import Audit
     from calipers.results.tables import Table
 
 Titled = dict[str, tuple[str, "Table"]]
@@ -146,7 +146,7 @@ def command(
     calipers audit qrels.txt runs/* -m "nDCG@10" --number 0.7458
     calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
     """
-    from calipers.auditing.explanation import explain
+    from calipers.questions.audit.explanation import explain
 
     asked = replace(inputs, measures=inputs.measures or (DEFAULT_MEASURE,))
     if plot is not None and (instead.query is not None or instead.number is not None):

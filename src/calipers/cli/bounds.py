@@ -21,7 +21,7 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, output
 
 if TYPE_CHECKING:
-    from calipers.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking
+    from calipers.support.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,21 @@ class ScoringRules:
 @relevant_option
 @click.option(
     "--sd",
-    type=LibraryChoice("calipers.choices:DeviationOfRandom"),
+    type=LibraryChoice("calipers.support.choices:DeviationOfRandom"),
     default="exact",
     show_default=True,
     help="Draw random rankings if the standard deviation has no closed form.",
 )
 @click.option(
     "--expected",
-    type=LibraryChoice("calipers.choices:ExpectedOfRandom"),
+    type=LibraryChoice("calipers.support.choices:ExpectedOfRandom"),
     default="exact",
     show_default=True,
     help="The exact expected score, or the published formula for SP and AP.",
 )
 @click.option(
     "--ideal",
-    type=LibraryChoice("calipers.choices:IdealRanking"),
+    type=LibraryChoice("calipers.support.choices:IdealRanking"),
     default="exact",
     show_default=True,
     help="Score of the best ranking, the published ideal of SP and AP, or a greedy ranking for measures by subtopic.",

@@ -31,9 +31,9 @@ from calipers.cli.printing import write_text
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.changes.gate import Check
     from calipers.collection.runs import Run
     from calipers.experiment import Experiment
+    from calipers.questions.check.gate import Check
     from calipers.results.scores import Scores
 
 READ_BY_PEOPLE = ("table", "markdown")
@@ -137,7 +137,7 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
     name = "kinds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from calipers.changes.gate_data import FAIL_ON
+        from calipers.questions.check.gate_data import FAIL_ON
 
         for kind in words(value):
             if kind == "undecided":
@@ -174,7 +174,7 @@ verdict_options = declared(
         ),
         click.option(
             "--fail-if",
-            type=LibraryChoice("calipers.changes.verdicts:FAIL_IF"),
+            type=LibraryChoice("calipers.questions.check.verdicts:FAIL_IF"),
             default="drop",
             show_default=True,
             help="Exit with 1 if a mean breaks its limit on these queries (drop), only if that is shown to go "
@@ -233,7 +233,7 @@ verdict_options = declared(
 @verdict_options
 @click.option(
     "--other-judgments",
-    type=LibraryChoice("calipers.changes.gate_data:OTHER_JUDGMENTS"),
+    type=LibraryChoice("calipers.questions.check.gate_data:OTHER_JUDGMENTS"),
     default="error",
     show_default=True,
     help="What to do if the old scores were made with other judgments: fail, or warn and go on.",

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.checks import Samples
-from calipers.choices import ComparisonTest, Correction, EffectSize
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import Decorator, LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
@@ -26,12 +24,14 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
+from calipers.support.checks import Samples
+from calipers.support.choices import ComparisonTest, Correction, EffectSize
 
 if TYPE_CHECKING:
-    from calipers.planning.repeats import RepeatedRuns
+    from calipers.questions.compare.comparison import Comparison
+    from calipers.questions.plan.repeats import RepeatedRuns
     from calipers.results.scores import Scores
     from calipers.results.tables import Table
-    from calipers.stats.comparison import Comparison
 
 SHOWN = ("pairs", "groups", "wins", "matrix", "influence")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
@@ -62,7 +62,7 @@ def method_options(seeded: bool = True) -> Decorator:
         ComparisonMethod,
         significance_options(
             "holm",
-            "calipers.stats.comparison:TESTS",
+            "calipers.questions.compare.comparison:TESTS",
             others=", Dunnett's against --baseline, or posterior probabilities (bayes)",
             seeded=seeded,
         ),
@@ -79,7 +79,7 @@ def method_options(seeded: bool = True) -> Decorator:
         ),
         click.option(
             "--effect",
-            type=LibraryChoice("calipers.choices:EffectSize"),
+            type=LibraryChoice("calipers.support.choices:EffectSize"),
             default="d",
             show_default=True,
             help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
@@ -150,7 +150,7 @@ def command(
             raise CalipersError("--repeats has its own t test: leave out --test, --effect and --equivalence")
         if method.query_groups or method.query_weights:
             raise CalipersError("--repeats takes neither --query-groups nor --query-weights")
-        from calipers.planning.repeats import repeated_runs
+        from calipers.questions.plan.repeats import repeated_runs
 
         if len(baselines) > 1:
             raise CalipersError("--repeats takes one --baseline")
@@ -166,8 +166,8 @@ def command(
         output.write_result(of, compared_tables(of.comparison, of.scores, show, output.format))
         conclude(of.comparison, plot)
         return
+    from calipers.questions.compare.comparison import compare
     from calipers.results.ambiguous_names import without_ambiguous_names
-    from calipers.stats.comparison import compare
 
     compared = compare(without_ambiguous_names(scores), **vars(method), warn=False)
     say_compared(compared, lists.strict)
@@ -213,7 +213,7 @@ def compared_tables(
         elif what == "groups":
             tables["groups"] = ("differences in groups of queries, p adjusted over all groups", compared.group_table())
         elif what == "influence":
-            from calipers.stats.leave_one_out import influence
+            from calipers.questions.compare.leave_one_out import influence
 
             tables["influence"] = (f"pairs that one {scores.unit} decides", influence(scores, compared))
         else:

@@ -10,7 +10,7 @@ import click
 
 from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(AP)"
 QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
@@ -84,7 +84,7 @@ def _call(context: click.Context, command: click.Command, arguments: list[str], 
 def _rag(context: click.Context, folder: Path, seed: int) -> None:
     """Score answers, compare systems, judge the judge, and write a report."""
     from calipers.cli.text import command as text
-    from calipers.text.synthetic_answers import SYSTEMS, write_answers
+    from calipers.texts.synthetic_answers import SYSTEMS, write_answers
 
     people, model = (str(path) for path in write_answers(folder, questions=40, seed=seed))
     note(f"wrote answers of {counted(len(SYSTEMS), 'system')} to 40 questions to {folder} (seed {seed})")

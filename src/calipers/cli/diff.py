@@ -29,10 +29,10 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
-from calipers.plurals import counted, verb
+from calipers.support.plurals import counted, verb
 
 if TYPE_CHECKING:
-    from calipers.changes.difference import Difference
+    from calipers.questions.diff.difference import Difference
     from calipers.results.tables import Table
 
 
@@ -86,7 +86,7 @@ class Shown:
 )
 @click.option(
     "--show",
-    type=LibraryChoice("calipers.changes.difference:PARTS"),
+    type=LibraryChoice("calipers.questions.diff.difference:PARTS"),
     multiple=True,
     help="means, groups (means for each of --query-groups), queries (all of them) or documents (each that "
     "entered, left or moved); may be repeated [default: means, groups, largest losses and gains; as "
@@ -140,7 +140,7 @@ def _say(found: Difference, strict: bool) -> None:
 
 
 def _write(found: Difference, shown: Shown, output: Output) -> None:
-    from calipers.changes.difference import PARTS, narrowed
+    from calipers.questions.diff.difference import PARTS, narrowed
 
     if shown.query is not None:
         _write_query(found, shown.query, output)

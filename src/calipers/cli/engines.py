@@ -64,7 +64,7 @@ def scores_on_spark(
 ) -> Scores:
     """Return the scores that the local engine would return. Prints the notes about them."""
     from calipers.conventions import convention
-    from calipers.extras import load
+    from calipers.support.extras import load
 
     if other := [name for name in LOCAL_TABLES if getattr(shown, name)]:
         raise CalipersError(

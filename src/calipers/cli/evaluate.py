@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.choices import ComparisonTest, IntervalMethod
 from calipers.cli.engines import Engine, engine_options, scores_on_spark
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
@@ -16,6 +15,7 @@ from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
 from calipers.errors import CalipersError
+from calipers.support.choices import ComparisonTest, IntervalMethod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ FOR_PAPERS = ("markdown", "latex", "html")
 )
 @click.option(
     "--interval-by",
-    type=LibraryChoice("calipers.choices:IntervalMethod"),
+    type=LibraryChoice("calipers.support.choices:IntervalMethod"),
     default="auto",
     show_default=True,
     help="Student's interval, Student's on the logit scale, or the BCa bootstrap. auto is Student's, or "
@@ -83,7 +83,7 @@ FOR_PAPERS = ("markdown", "latex", "html")
 )
 @click.option(
     "--test",
-    type=LibraryChoice("calipers.choices:TestName"),
+    type=LibraryChoice("calipers.support.choices:TestName"),
     help="Test for the marks, with Holm's correction [default: t].",
 )
 @plot_option("the mean of each system with its confidence interval")
@@ -164,7 +164,7 @@ def command(
 
 def _marked(scores: Scores, baselines: Sequence[str], test: ComparisonTest, format: str) -> Table:
     """Return means with marks for people, or with p values for other programs."""
-    from calipers.stats.significance_marks import mark_significance, means_with_p
+    from calipers.questions.compare.significance_marks import mark_significance, means_with_p
 
     if not baselines or format in FOR_PAPERS:
         return mark_significance(scores, baseline=baselines, test=test)
@@ -189,7 +189,7 @@ def _means(scores: Scores, shown: ScoreTables) -> Table:
 
 def _with_intervals(scores: Scores, mean: Table, shown: ScoreTables) -> Table:
     from calipers.results.tables import Table
-    from calipers.stats.bounded_intervals import mean_intervals
+    from calipers.statistics.bounded_intervals import mean_intervals
 
     low, high = mean_intervals(
         scores, level=shown.interval or 0.95, method=shown.interval_by, query_weights=shown.query_weights

@@ -36,7 +36,7 @@ from calipers.cli.options import (
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.fusion.combine import FusedRun
+    from calipers.questions.fuse.combine import FusedRun
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Kept:
 @click.argument("systems", nargs=-1, required=True, metavar="RUN...", type=FILE)
 @click.option(
     "--method",
-    type=LibraryChoice("calipers.choices:FusionMethod", case_sensitive=False),
+    type=LibraryChoice("calipers.support.choices:FusionMethod", case_sensitive=False),
     help="Method of fusion [default: combmnz].",
 )
 @click.option(
     "--normalize",
-    type=LibraryChoice("calipers.choices:ScoreScaling"),
+    type=LibraryChoice("calipers.support.choices:ScoreScaling"),
     default="minmax",
     show_default=True,
     help="Normalisation of the scores of each list, for the comb methods.",
@@ -99,7 +99,7 @@ class Kept:
 @click.option(
     "--bound",
     "rule",
-    type=LibraryChoice("calipers.choices:FusionBound"),
+    type=LibraryChoice("calipers.support.choices:FusionBound"),
     help="Write the best fusion for a user who knows the judgments instead. naive is an upper bound on every fusion. "
     "pareto and majoritarian have the largest AP among orders that respect unanimity or the majority of the runs. "
     "Needs --qrels.",
@@ -107,14 +107,14 @@ class Kept:
 @click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="Judgments for --bound.")
 @click.option(
     "--by",
-    type=LibraryChoice("calipers.fusion.oracles:BY"),
+    type=LibraryChoice("calipers.questions.fuse.oracles:BY"),
     default="search",
     show_default=True,
     help="For --bound pareto or majoritarian: search for the best order, or sort with Montague's comparator.",
 )
 @click.option(
     "--votes",
-    type=LibraryChoice("calipers.fusion.oracles:VOTES"),
+    type=LibraryChoice("calipers.questions.fuse.oracles:VOTES"),
     default="all",
     show_default=True,
     help="For --by sort: count the votes of all runs (all), or of the runs that retrieve one of the two documents "
@@ -167,8 +167,8 @@ def command(
     if bound.rule is not None and bound.qrels is None:
         raise CalipersError("--bound needs judgments: add --qrels FILE")
     opened = runs.runs()
-    from calipers.fusion.combine import fuse
-    from calipers.fusion.oracles import fusion_bound, oracle_note
+    from calipers.questions.fuse.combine import fuse
+    from calipers.questions.fuse.oracles import fusion_bound, oracle_note
 
     with progress(len(opened), "runs") as advance:
         if bound.rule is not None and bound.qrels is not None:

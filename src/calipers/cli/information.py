@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.choices import TieRule
 from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
 from calipers.cli.option_groups import GroupOfCommands, LibraryChoice, option_group
 from calipers.cli.options import (
@@ -27,13 +26,14 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.plurals import counted
 from calipers.results.messages import some
+from calipers.support.choices import TieRule
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment
-    from calipers.information.ric_of_preferences import PreferenceRic
-    from calipers.information.ric_scores import RicStudy
+    from calipers.questions.information.ric_of_preferences import PreferenceRic
+    from calipers.questions.information.ric_scores import RicStudy
     from calipers.results.result import Result
 
 
@@ -78,7 +78,7 @@ _lists = option_group(
     ),
     click.option(
         "--ties",
-        type=LibraryChoice("calipers.choices:TieRule"),
+        type=LibraryChoice("calipers.support.choices:TieRule"),
         default="average",
         show_default=True,
         help="Order of documents with equal scores. average counts a tied pair half in each order.",
@@ -108,8 +108,8 @@ def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output)
     calipers information ric qrels.txt runs/* --format csv
     """
     from calipers.collection.preferences import Preferences
-    from calipers.information.ric_of_preferences import preference_ric
-    from calipers.information.ric_scores import RicStudy, ric as ric_of
+    from calipers.questions.information.ric_of_preferences import preference_ric
+    from calipers.questions.information.ric_scores import RicStudy, ric as ric_of
 
     with progress(len(inputs.runs()), "runs") as advance:
         given = lists.experiment(inputs, advance)
@@ -170,7 +170,7 @@ def joint(
     \b
     calipers information joint qrels.txt a.run b.run c.run
     """
-    from calipers.information.joint_information import joint as joint_of
+    from calipers.questions.information.joint_information import joint as joint_of
 
     given = lists.experiment(inputs)
     with progress(len(given.judgments.queries), "queries") as advance:
@@ -211,7 +211,7 @@ def difference(
     calipers information difference qrels.txt runs/* --plot difference.html
     calipers information difference qrels.txt runs/* --groups teams.csv --format csv
     """
-    from calipers.information.information_difference import difference as difference_of
+    from calipers.questions.information.information_difference import difference as difference_of
 
     of_group = None if groups is None else read_system_groups(groups)
     given = lists.experiment(inputs)
@@ -232,7 +232,7 @@ def difference(
 
 
 def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
-    from calipers.information.information_difference import same_group_share
+    from calipers.questions.information.information_difference import same_group_share
 
     shown = min(top, len(table.rows))
     by_bits, by_ap = (same_group_share(table, groups, top, by) for by in ("information_difference", "delta_ap"))
@@ -260,7 +260,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 )
 @click.option(
     "--ties",
-    type=LibraryChoice("calipers.information.information_tau:TIES"),
+    type=LibraryChoice("calipers.questions.information.information_tau:TIES"),
     default="null",
     show_default=True,
     help="Tied systems: a third outcome (null), or left out (drop).",
@@ -288,7 +288,7 @@ def tau(
     calipers information tau scores.csv --x ERR --y nDCG --given AP
     calipers information tau err.csv ndcg.csv ap.csv --given ap
     """
-    from calipers.information.information_tau import tau as tau_of
+    from calipers.questions.information.information_tau import tau as tau_of
 
     found = tau_of(scores.open(), x=x, y=y, given=given, ties=ties)
     undefined = int((found.values != found.values).any(axis=0).sum())

@@ -86,7 +86,7 @@ class Reading:
     def read_judges(self, sources: Sequence[str]) -> dict[str, Judgments]:
         """Read the judgments of several judges. Their names are file names without the ending."""
         from calipers.collection.run_names import files_of
-        from calipers.judging.judge_table import judge_names
+        from calipers.questions.judges.judge_table import judge_names
 
         irds = [judge for judge in sources if judge.startswith("irds:")]
         files = [file for judge in sources if judge not in irds for file in files_of(judge)] + irds

@@ -27,7 +27,7 @@ from calipers.cli.policies import ListPolicies, Significance, lists, significanc
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.judging.judge_study import JudgeStudy
+    from calipers.questions.judges.judge_study import JudgeStudy
     from calipers.results.tables import Table
 
 OF_LABELS = ("agreement", "confusion")
@@ -104,7 +104,7 @@ class JudgesTables:
 @click.option(
     "--combine",
     multiple=True,
-    type=LibraryChoice("calipers.judging.combination:COMBINATIONS"),
+    type=LibraryChoice("calipers.questions.judges.combination:COMBINATIONS"),
     help="A further judge, made of all the others; may be repeated.",
 )
 @click.option(
@@ -192,8 +192,8 @@ def command(
 
 def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict: bool, output: Output) -> None:
     """Compare the verdicts of a table with the labels of people, and write the tables."""
-    from calipers.judging.verdict_rows import is_verdict_table
-    from calipers.judging.verdict_study import judge_verdicts
+    from calipers.questions.judges.verdict_rows import is_verdict_table
+    from calipers.questions.judges.verdict_study import judge_verdicts
 
     if given.columns is None and not is_verdict_table(given.human):
         raise CalipersError(
@@ -276,12 +276,12 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         note(f"families: {about['draws']} draws, seed {about['seed']}")
     for name in ("corrected", "differences"):
         if name in tables:
-            from calipers.judging.repaired_scores import helped
+            from calipers.questions.judges.repaired_scores import helped
 
             for line in helped(tables[name][1]):
                 note(line)
     if "circularity" in tables:
-        from calipers.judging.circularity import circularity_notes
+        from calipers.questions.judges.circularity import circularity_notes
 
         warn(circularity_notes(tables["circularity"][1]), strict)
 

@@ -37,13 +37,13 @@ def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Outp
         models = _models(names, ranking)
         draw(plot, lambda charts: charts.user_models(models))
     if names:
-        from calipers.axioms.examined_measures import words_of
+        from calipers.questions.properties.examined_measures import words_of
 
         output.write_text("\n".join(_cards(name) for text in names for name in words_of(text)))
         return
-    from calipers.axioms.measure_list import list_measures
+    from calipers.questions.properties.measure_list import list_measures
     from calipers.results.tables import Table
-    from calipers.text.cards import text_measure_rows
+    from calipers.texts.cards import text_measure_rows
 
     listed = list_measures()
     output.write(Table(listed.columns, (*listed.rows, *text_measure_rows())))
@@ -51,8 +51,8 @@ def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Outp
 
 def _cards(name: str) -> str:
     """Return the card of a measure of rankings, of a measure of texts, or both if two measures have the name."""
-    from calipers.axioms.cards import measure_card
-    from calipers.text.cards import text_measure_card
+    from calipers.questions.properties.cards import measure_card
+    from calipers.texts.cards import text_measure_card
 
     cards = []
     unknown = None

@@ -14,7 +14,7 @@ from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.metaevaluation.measure_study import MetaEvaluation, MetaEvaluationOptions
+    from calipers.questions.metaeval.measure_study import MetaEvaluation, MetaEvaluationOptions
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
@@ -22,7 +22,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 
 @grouped_command("metaeval")
 @inputs(optional=True)
-@option_group("method", "calipers.metaevaluation.measure_study:MetaEvaluationOptions")
+@option_group("method", "calipers.questions.metaeval.measure_study:MetaEvaluationOptions")
 @click.option(
     "--sets",
     default="all",
@@ -49,7 +49,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 )
 @click.option(
     "--pad",
-    type=LibraryChoice("calipers.metaevaluation.distance:DENOMINATORS"),
+    type=LibraryChoice("calipers.questions.metaeval.distance:DENOMINATORS"),
     default="absolute",
     show_default=True,
     help="Denominator of the percentage absolute difference: |max| (absolute), or max as printed (literal).",
@@ -103,7 +103,7 @@ def command(
 def _evaluated(inputs: Inputs, sets: list[str], method: MetaEvaluationOptions, lists: ListPolicies) -> MetaEvaluation:
     """Evaluate the measures on one collection, or by files of scores."""
     from calipers.cli.evaluate import note_undefined
-    from calipers.metaevaluation.measure_study import metaeval
+    from calipers.questions.metaeval.measure_study import metaeval
 
     if inputs.are_scores:
         return metaeval(inputs.score_files(lists.strict).open(), sets=sets, **vars(method))
@@ -117,7 +117,7 @@ def _evaluated(inputs: Inputs, sets: list[str], method: MetaEvaluationOptions, l
 
 
 def _check_tables(names: list[str]) -> None:
-    from calipers.metaevaluation.measure_study import TABLES
+    from calipers.questions.metaeval.measure_study import TABLES
 
     known = (*TABLES, "curve")
     for name in names:
@@ -127,7 +127,7 @@ def _check_tables(names: list[str]) -> None:
 
 def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:
     """Return those of the named tables that exist, with their titles."""
-    from calipers.metaevaluation.measure_study import TABLES
+    from calipers.questions.metaeval.measure_study import TABLES
 
     found: dict[str, tuple[str, Table]] = {}
     known = meta.tables()

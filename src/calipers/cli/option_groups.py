@@ -83,7 +83,7 @@ def grouped_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
 
 
 def library(reference: str) -> Any:
-    """Return a name of a library module, such as `calipers.choices:TestName`. Loads the module."""
+    """Return a name of a library module, such as `calipers.support.choices:TestName`. Loads the module."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
 

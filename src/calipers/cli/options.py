@@ -11,7 +11,11 @@ from typing import Any, get_args
 
 import click
 
-from calipers.checks import (
+from calipers.cli.option_groups import Command, LibraryChoice, declared
+from calipers.cli.printing import note as note, show as show, warn as warn
+from calipers.errors import CalipersError
+from calipers.measures.populations import COLLECTION, DEFAULT_POPULATION, NAMED, check_population
+from calipers.support.checks import (
     LARGEST_COUNT,
     check_alpha,
     check_between_0_and_1,
@@ -22,10 +26,6 @@ from calipers.checks import (
     check_samples,
     check_seed,
 )
-from calipers.cli.option_groups import Command, LibraryChoice, declared
-from calipers.cli.printing import note as note, show as show, warn as warn
-from calipers.errors import CalipersError
-from calipers.measures.populations import COLLECTION, DEFAULT_POPULATION, NAMED, check_population
 
 
 class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
@@ -48,7 +48,7 @@ class OutputFile(FileName):
         self.folder = folder  # may be a folder as well, for several tables
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from calipers.atomic_files import check_folder, check_output
+        from calipers.support.atomic_files import check_folder, check_output
 
         if self.folder and (value.endswith("/") or os.path.isdir(value)):
             check_folder(value)
@@ -63,7 +63,7 @@ class OutputFolder(FileName):
     name = "folder"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from calipers.atomic_files import check_folder
+        from calipers.support.atomic_files import check_folder
 
         check_folder(value)
         return value
@@ -432,7 +432,7 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or total < 2:
         yield lambda done: None
         return
-    from calipers.progress import progress_bar
+    from calipers.support.progress import progress_bar
 
     with progress_bar(total, what) as advance:
         yield advance

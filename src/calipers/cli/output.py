@@ -13,8 +13,8 @@ import click
 from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
-from calipers.file_endings import ending_of, refuse_foreign
 from calipers.results.tables import visible
+from calipers.support.file_endings import ending_of, refuse_foreign
 
 if TYPE_CHECKING:
     from calipers.results.result import Result
@@ -117,7 +117,7 @@ safe_csv_option = click.option(
 _format = declared(
     click.option(
         "--format",
-        type=LibraryChoice("calipers.choices:TableFormat"),
+        type=LibraryChoice("calipers.support.choices:TableFormat"),
         help="Format of the output [default: by the ending of -o, or table].",
     ),
     safe_csv_option,

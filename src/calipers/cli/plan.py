@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.checks import Pairs
-from calipers.choices import Design as DesignName
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
@@ -28,9 +26,11 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
+from calipers.support.checks import Pairs
+from calipers.support.choices import Design as DesignName
 
 if TYPE_CHECKING:
-    from calipers.planning.sample_size import SampleSizePlan
+    from calipers.questions.plan.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
 
 ANSWERS = 10  # largest number of measures that get a sentence
@@ -52,7 +52,7 @@ class Design:
     seed: int
 
     def plan(self, scores: Scores) -> SampleSizePlan:
-        from calipers.planning.sample_size import plan
+        from calipers.questions.plan.sample_size import plan
 
         return plan(
             scores,
@@ -96,7 +96,7 @@ class Design:
 )
 @click.option(
     "--design",
-    type=LibraryChoice("calipers.choices:Design"),
+    type=LibraryChoice("calipers.support.choices:Design"),
     default="t",
     show_default=True,
     help="Paired t test; one-way or two-way (queries as blocks) analysis of variance, for the difference of "
@@ -146,7 +146,7 @@ def command(
     scores = inputs.scores(lists)
     if repeats is not None:
         from calipers.cli.compare import say_repeats
-        from calipers.planning.repeats import repeated_runs
+        from calipers.questions.plan.repeats import repeated_runs
 
         if plot is not None:
             raise CalipersError("--plot draws power curves, and --repeats has none")

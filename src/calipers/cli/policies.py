@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from calipers.checks import Policy, Samples
 from calipers.cli.option_groups import Command, LibraryChoice, declared, option_group
 from calipers.cli.options import (
     POLICY,
@@ -22,6 +21,7 @@ from calipers.cli.options import (
     seed_option,
     strict_option,
 )
+from calipers.support.checks import Policy, Samples
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ lists = option_group(
     like_option,
     click.option(
         "--ties",
-        type=LibraryChoice("calipers.choices:TieRule"),
+        type=LibraryChoice("calipers.support.choices:TieRule"),
         help="Order of documents with equal scores: the average over all orders, or one order "
         "[default: average, or that of --like].",
     ),
@@ -94,7 +94,7 @@ lists = option_group(
     costs_option,
     click.option(
         "--unmatched",
-        type=LibraryChoice("calipers.choices:Unmatched"),
+        type=LibraryChoice("calipers.support.choices:Unmatched"),
         default="error",
         show_default=True,
         help="What to do if no document of a run is judged: refuse the run, or warn and score it.",
@@ -105,7 +105,7 @@ lists = option_group(
 
 
 def significance_options(
-    correction: str, tests: str = "calipers.choices:TestName", others: str = "", seeded: bool = True
+    correction: str, tests: str = "calipers.support.choices:TestName", others: str = "", seeded: bool = True
 ) -> Callable[[Command], Command]:
     """Return the options of a significance test.
 
@@ -123,7 +123,7 @@ def significance_options(
         ),
         click.option(
             "--correction",
-            type=LibraryChoice("calipers.choices:Correction"),
+            type=LibraryChoice("calipers.support.choices:Correction"),
             default=correction,
             show_default=True,
             help="Correction for many pairs, within each measure. Tukey's and Dunnett's tests need none.",

@@ -35,12 +35,12 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, safe_csv_option
 from calipers.errors import CalipersError
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment
+    from calipers.questions.pool.judging_pools import JudgingPool, PoolMethod
     from calipers.results.tables import Table
-    from calipers.unjudged.judging_pools import JudgingPool, PoolMethod
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class PoolOutput(Output):
 )
 @click.option(
     "--method",
-    type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
+    type=LibraryChoice("calipers.questions.pool.judging_pools:METHODS"),
     help="By depth, by the weights of RBP, interleaved by system, or by what decides most "
     "(next) [default: next with --judged and -m, else depth with --depth, else rbp].",
 )
@@ -116,7 +116,7 @@ class PoolOutput(Output):
 @document_texts_option
 @click.option(
     "--format",
-    type=LibraryChoice("calipers.choices:TableFormat", after=("qrels", "jsonl", "ratings")),
+    type=LibraryChoice("calipers.support.choices:TableFormat", after=("qrels", "jsonl", "ratings")),
     help="Table format, or for assessors: qrels without grades, JSON lines, or a CSV file of ratings to "
     "fill in [default: by the ending of -o, .csv for ratings; otherwise table].",
 )
@@ -159,7 +159,7 @@ def command(
 
 def _pool(runs: Runs, pooling: Pooling) -> JudgingPool:
     """Return the pool: of an experiment if there are judgments, otherwise of the runs alone."""
-    from calipers.unjudged.judging_pools import pool
+    from calipers.questions.pool.judging_pools import pool
 
     size: dict[str, Any] = {"depth": pooling.depth, "budget": pooling.budget, "p": pooling.persistence}
     opened = runs.runs()
@@ -209,7 +209,7 @@ def _say(found: JudgingPool) -> None:
 
 
 def _without_uniques(runs: Runs, groups: str, pooling: Pooling) -> Table:
-    from calipers.unjudged.uniques import leave_out_uniques
+    from calipers.questions.pool.uniques import leave_out_uniques
 
     if pooling.judged is None:
         raise CalipersError("--leave-out needs the judgments: --judged FILE")

@@ -16,7 +16,7 @@ def write_text(text: str, output: str | None = None) -> None:
     if output is None or output == "-":
         show(text)
         return
-    from calipers.atomic_files import write_whole
+    from calipers.support.atomic_files import write_whole
 
     write_whole(output, text.encode("utf-8", "surrogateescape"))
 

@@ -13,7 +13,7 @@ from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.axioms.verdicts import Properties
+    from calipers.questions.properties.verdicts import Properties
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ def command(
     calipers properties --find "bounded monotone localized"
     calipers properties --card "RBP(p=0.8)"
     """
-    from calipers.axioms import property_tables
-    from calipers.axioms.examined_measures import subjects_of
-    from calipers.axioms.impossibility import CONFLICT, impossibility
-    from calipers.axioms.verdicts import NINE, SEVEN, examine
+    from calipers.questions.properties import property_tables
+    from calipers.questions.properties.examined_measures import subjects_of
+    from calipers.questions.properties.impossibility import CONFLICT, impossibility
+    from calipers.questions.properties.verdicts import NINE, SEVEN, examine
 
     if card is not None:
-        from calipers.axioms.cards import measure_card
+        from calipers.questions.properties.cards import measure_card
 
         output.write_text(str(measure_card(card)))
         return

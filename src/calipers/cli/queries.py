@@ -23,7 +23,7 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, output
 
 if TYPE_CHECKING:
-    from calipers.limits.query_types import QueryTypes, Thresholds
+    from calipers.questions.queries import QueryTypes, Thresholds
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class QuerySelection:
 @population_option
 @like_option
 @relevant_option
-@option_group("thresholds", "calipers.limits.query_types:Thresholds")
+@option_group("thresholds", "calipers.questions.queries:Thresholds")
 @click.option(
     "--uninformative", type=NUMBER, default=0.1, show_default=True, help="Largest difference of an uninformative query."
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.choices import Correction, TestName
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
@@ -28,10 +27,11 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
+from calipers.support.choices import Correction, TestName
 
 if TYPE_CHECKING:
+    from calipers.questions.ranges.score_ranges import Ranges
     from calipers.results.tables import Table
-    from calipers.unjudged.score_ranges import Ranges
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class SignificanceTest:
 @like_option
 @click.option(
     "--ties",
-    type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
+    type=LibraryChoice("calipers.questions.ranges.score_ranges:TIES"),
     help="Order of documents with equal scores [default: average, or the rule of --like].",
 )
 @relevant_option
@@ -114,14 +114,14 @@ class SignificanceTest:
 @costs_option
 @click.option(
     "--test",
-    type=LibraryChoice("calipers.choices:TestName"),
+    type=LibraryChoice("calipers.support.choices:TestName"),
     default="t",
     show_default=True,
     help="With --pairs: significance test of the differences.",
 )
 @click.option(
     "--correction",
-    type=LibraryChoice("calipers.choices:Correction"),
+    type=LibraryChoice("calipers.support.choices:Correction"),
     default="holm",
     show_default=True,
     help="Correction for the number of pairs.",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from calipers.progress import erase_bar
+from calipers.support.progress import erase_bar
 
 FIRST = 1.0  # seconds before anything is shown
 EVERY = 0.2  # seconds between updates of the bar

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.atomic_files import write_whole
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import (
@@ -24,7 +23,8 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.policies import ListPolicies, lists, significance_options
-from calipers.plurals import counted
+from calipers.support.atomic_files import write_whole
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.report.material import ReportOptions, Texts

@@ -25,7 +25,7 @@ from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment
-    from calipers.limits.sampled_candidates import Missing
+    from calipers.questions.sampled.sampled_candidates import Missing
     from calipers.results.tables import Table
 
 
@@ -71,14 +71,14 @@ class SampledTables:
 @click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
 @click.option(
     "--missing",
-    type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"),
+    type=LibraryChoice("calipers.questions.sampled.sampled_candidates:MISSING"),
     default="error",
     show_default=True,
     help="Relevant items that a ranking lacks: stop, or rank them last.",
 )
 @click.option(
     "--ties",
-    type=LibraryChoice("calipers.choices:TieRule"),
+    type=LibraryChoice("calipers.support.choices:TieRule"),
     default="average",
     show_default=True,
     help="Order of items with equal scores.",
@@ -131,7 +131,7 @@ def command(
     calipers sampled qrels.txt runs/* -m "nDCG@10 RR Success@10" --negatives 100 --items 20000 --missing last
     calipers sampled qrels.txt runs/* -m RR --items 20000 --negatives 10 100 --missing last --plot a.html
     """
-    from calipers.limits.sampled_candidates import SAMPLED_MEASURES, sampled
+    from calipers.questions.sampled.sampled_candidates import SAMPLED_MEASURES, sampled
 
     if shown.per_query + shown.pairs + shown.random + shown.estimate > 1:
         raise CalipersError("-q, --pairs, --random and --estimate are different tables: ask for one of them")
@@ -154,8 +154,8 @@ def command(
 
 
 def _estimates(given: Experiment, options: SampledOptions, negatives: tuple[int, ...], gamma: float) -> Table:
-    from calipers.limits.full_from_sampled import candidate_ranks, estimate_full
-    from calipers.limits.sampled_candidates import refuse_small_catalogue
+    from calipers.questions.sampled.full_from_sampled import candidate_ranks, estimate_full
+    from calipers.questions.sampled.sampled_candidates import refuse_small_catalogue
 
     if len(negatives) > 1:
         raise CalipersError("--estimate takes one number of --negatives, the one that the candidates were drawn with")

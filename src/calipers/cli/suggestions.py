@@ -17,7 +17,7 @@ import click
 
 from calipers._version import __version__
 from calipers.errors import CalipersError, MissingFile
-from calipers.removed_names import farewell
+from calipers.support.removed_names import farewell
 
 
 def explained(error: click.ClickException) -> str:

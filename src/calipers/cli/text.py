@@ -25,12 +25,12 @@ from calipers.cli.text_options import (
     texts_and_measures,
 )
 from calipers.errors import CalipersError
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.text.evaluation import Evaluation
-    from calipers.text.human_agreement import HumanCorrelation
-    from calipers.text.options import TextOptions
+    from calipers.texts.evaluation import Evaluation
+    from calipers.texts.human_agreement import HumanCorrelation
+    from calipers.texts.options import TextOptions
 
 IN_OTHER_FILES = ("check", "compare", "diff", "expected", "judges", "meta", "report")
 
@@ -98,7 +98,7 @@ def score(request: TextRequest, per_document: bool, corpus: bool, output: Output
     calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
     """
     if corpus:
-        from calipers.text.sacrebleu_measures import corpus_scores
+        from calipers.texts.sacrebleu_measures import corpus_scores
 
         table = corpus_scores(request.data.open(), request.measures or ["BLEU chrF"], request.options)
         for sentence in table.notes:
@@ -177,8 +177,8 @@ def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str |
     calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
     calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:5
     """
-    from calipers.text import charts
-    from calipers.text.human_agreement import check_choices
+    from calipers.texts import charts
+    from calipers.texts.human_agreement import check_choices
 
     levels, coefficients, samples = people.levels, people.coefficients, people.samples
     check_choices(levels, coefficients, people.confidence)
@@ -218,7 +218,7 @@ def _wide(correlation: HumanCorrelation, levels: Sequence[str], coefficients: Se
 
 
 def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
-    from calipers.text.preferences import read_preferences, win_lost_tie
+    from calipers.texts.preferences import read_preferences, win_lost_tie
 
     given = read_preferences(path)
     pairs = [(base, name) for name in found.scores.measures if (base := found.base_of(name)) is not None]
@@ -242,7 +242,7 @@ def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
 @bert_options
 @click.option(
     "--by",
-    type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"),
+    type=LibraryChoice("calipers.texts.order_sensitivity:ORDERS"),
     default="heterogeneity",
     show_default=True,
     help="Order by the difference of algorithm 2, by similarities of tokens, or by id.",
@@ -268,8 +268,8 @@ def documents(
     calipers text documents data.jsonl --encoder roberta-large --limit 20
     calipers text documents data.jsonl --encoder ./model --plot profiles.html
     """
-    from calipers.text import charts
-    from calipers.text.order_sensitivity import document_profiles, steps
+    from calipers.texts import charts
+    from calipers.texts.order_sensitivity import document_profiles, steps
 
     collection = data.open()
     matcher = bert.matcher(collection, "profiles of documents need an encoder: --encoder MODEL")

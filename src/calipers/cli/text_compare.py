@@ -11,7 +11,7 @@ from calipers.cli.option_groups import grouped_command
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import TextRequest, details_of_measures, in_words, text_request, texts_and_measures
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 
 @grouped_command("compare")

@@ -10,7 +10,7 @@ from calipers.cli.output import Output, output
 from calipers.cli.text_options import Bert, TextFiles, data_options, details_of_measures, scoring_options
 
 if TYPE_CHECKING:
-    from calipers.text.options import TextOptions
+    from calipers.texts.options import TextOptions
 
 
 @grouped_command("expected")
@@ -30,8 +30,8 @@ def command(data: TextFiles, options: TextOptions, bert: Bert, output: Output) -
     calipers text expected data.jsonl --encoder roberta-large -k 50
     """
     from calipers.results.tables import Table
-    from calipers.text.expected_text import expected_summary
-    from calipers.text.random_texts import needed_source
+    from calipers.texts.expected_text import expected_summary
+    from calipers.texts.random_texts import needed_source
 
     collection = data.open()
     given = options.length if bert.encoder is None else options.k

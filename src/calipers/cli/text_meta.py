@@ -12,11 +12,11 @@ from calipers.cli.options import WholeNumber, alpha_option, note, strict_option,
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
 from calipers.errors import CalipersError, UnknownName
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.results.tables import Table
-    from calipers.text.collection import TextCollection
+    from calipers.texts.collection import TextCollection
 
 OF_PEOPLE = ("agreement", "tests")
 TABLES = {
@@ -60,20 +60,20 @@ class MetaChoices:
 )
 @click.option(
     "--level",
-    type=LibraryChoice("calipers.text.human_agreement:LEVELS"),
+    type=LibraryChoice("calipers.texts.human_agreement:LEVELS"),
     help="Level of agreement and tests [default: all levels of agreement, tests at the level system]; the "
     "level pooled takes longest.",
 )
 @click.option(
     "--agreement",
-    type=LibraryChoice("calipers.text.human_agreement:COEFFICIENTS"),
+    type=LibraryChoice("calipers.texts.human_agreement:COEFFICIENTS"),
     default="pearson",
     show_default=True,
     help="The correlation that the tests compare.",
 )
 @click.option(
     "--exchange",
-    type=LibraryChoice("calipers.text.measure_tests:EXCHANGES"),
+    type=LibraryChoice("calipers.texts.measure_tests:EXCHANGES"),
     default="summaries",
     show_default=True,
     help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
@@ -102,7 +102,7 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-2" --table tests --level summary --agreement tau-b --samples 100
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table power
     """
-    from calipers.text.human_agreement import LEVELS
+    from calipers.texts.human_agreement import LEVELS
 
     level = choices.level or "system"
     evaluation, seed = request.evaluate(), request.options.seed

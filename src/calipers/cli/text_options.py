@@ -14,15 +14,15 @@ from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import FILE, WholeNumber, max_unpacked_option, note, progress, seed_option, warn, words
 from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError, place_of
-from calipers.plurals import plural_of
+from calipers.support.plurals import plural_of
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
     from calipers.results.tables import Table
-    from calipers.text.bertscore import Matcher
-    from calipers.text.collection import TextCollection
-    from calipers.text.evaluation import Evaluation
-    from calipers.text.options import TextOptions
+    from calipers.texts.bertscore import Matcher
+    from calipers.texts.collection import TextCollection
+    from calipers.texts.evaluation import Evaluation
+    from calipers.texts.options import TextOptions
 
 ENDS = ("heterogeneous", "homogeneous")  # of the order of documents
 
@@ -83,7 +83,7 @@ class TextFiles:
             from calipers.collection.files import text_lines
 
             return found.of_documents([id for line in text_lines(Path(given)) if (id := line.strip())])
-        from calipers.text.order_sensitivity import document_profiles
+        from calipers.texts.order_sensitivity import document_profiles
 
         if bert is None:
             raise CalipersError(f"--documents {given} is for score, correlate and compare; name a file of ids here")
@@ -98,7 +98,7 @@ class TextFiles:
         return None if self.judgments is None else read_judgments(self.judgments, max_unpacked=self.max_unpacked)
 
     def _read(self) -> TextCollection:
-        from calipers.text.text_files import as_collection, parallel_texts
+        from calipers.texts.text_files import as_collection, parallel_texts
 
         parallel = self.candidates or self.references or self.source is not None
         if self.data is not None and not parallel:
@@ -140,8 +140,8 @@ class Bert:
 
     def matcher(self, collection: TextCollection, otherwise: str = "") -> Matcher:
         """Return the model fitted to these texts. Raise an error with the given words if no encoder is named."""
-        from calipers.text.bertscore import matcher
-        from calipers.text.encoder import Encoder
+        from calipers.texts.bertscore import matcher
+        from calipers.texts.encoder import Encoder
 
         if self.encoder is None:
             raise CalipersError(otherwise)
@@ -153,7 +153,7 @@ class Bert:
 
 
 def _import_files(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
-    from calipers.text.registry import import_text_measures
+    from calipers.texts.registry import import_text_measures
 
     for path in paths:
         import_text_measures(path)
@@ -167,7 +167,7 @@ import_option = click.option(
     expose_value=False,
     is_eager=True,
     callback=_import_files,
-    help="Python file that declares measures of texts with @calipers.text.measure; may be repeated.",
+    help="Python file that declares measures of texts with @calipers.texts.measure; may be repeated.",
 )
 measures_options = click.option(
     "-m",
@@ -211,7 +211,7 @@ data_options = option_group(
     ),
     click.option(
         "--several",
-        type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"),
+        type=LibraryChoice("calipers.texts.rouge_scores:SEVERAL"),
         default="max",
         show_default=True,
         help="With several references: the best score, or the mean.",
@@ -234,14 +234,14 @@ data_options = option_group(
 rouge_options = declared(
     click.option(
         "--tokenizer",
-        type=LibraryChoice("calipers.text.tokens:TOKENIZERS"),
+        type=LibraryChoice("calipers.texts.tokens:TOKENIZERS"),
         default="unicode",
         show_default=True,
         help="Words of any script, or those of the original ROUGE.",
     ),
     click.option(
         "--bleu-tokenizer",
-        type=LibraryChoice("calipers.text.options:BLEU_TOKENIZERS"),
+        type=LibraryChoice("calipers.texts.options:BLEU_TOKENIZERS"),
         help="Tokenizer of BLEU (sacrebleu) [default: 13a; zh or char in scripts without spaces].",
     ),
     click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
@@ -255,7 +255,7 @@ rouge_options = declared(
     ),
     click.option(
         "--chance",
-        type=LibraryChoice("calipers.text.options:CHANCES"),
+        type=LibraryChoice("calipers.texts.options:CHANCES"),
         help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
         "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
         "source's key tokens].",
@@ -269,7 +269,7 @@ rouge_options = declared(
     ),
     click.option(
         "--upper",
-        type=LibraryChoice("calipers.text.options:UPPER"),
+        type=LibraryChoice("calipers.texts.options:UPPER"),
         default="1",
         show_default=True,
         help="Upper bound: 1, attainable (by a text of this length; ROUGE only), or human (each reference "
@@ -323,13 +323,13 @@ bert_options = declared(
     ),
     click.option(
         "--tokens",
-        type=LibraryChoice("calipers.text.options:CHOICES"),
+        type=LibraryChoice("calipers.texts.options:CHOICES"),
         default="most",
         show_default=True,
         help="Its tokens: the most or least similar to the document, or random ones.",
     ),
 )
-scoring_options = option_group("options", "calipers.text.options:TextOptions")
+scoring_options = option_group("options", "calipers.texts.options:TextOptions")
 texts_and_measures = declared(scoring_options, data_options, measures_options, import_option)
 details_of_measures = declared(rouge_options, bert_options)
 
@@ -349,7 +349,7 @@ class TextRequest:
 
     def evaluate(self, *systems: str) -> Evaluation:
         """Score the texts, and print notes. An unknown system is an error before anything takes long."""
-        from calipers.text.evaluation import Evaluation
+        from calipers.texts.evaluation import Evaluation
 
         data, bert = self.data, self.bert
         collection = data.open(bert, self.options)

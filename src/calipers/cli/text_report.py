@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.atomic_files import write_whole
 from calipers.cli.option_groups import grouped_command, option_group
 from calipers.cli.options import OUTPUT, WholeNumber, note, progress, show, strict_option, typed_command, warn
 from calipers.cli.policies import significance_options
 from calipers.cli.text_options import TextRequest, details_of_measures, text_request, texts_and_measures
-from calipers.plurals import counted
+from calipers.support.atomic_files import write_whole
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.report.material import ReportOptions
@@ -58,7 +58,7 @@ def command(request: TextRequest, choices: ReportOptions, output: str) -> None:
     calipers text report answers.jsonl -m "F1 NuggetRecall nDCG@10" -o answers.html
     """
     from calipers.report.page import check_packages
-    from calipers.text.report_page import text_report_page
+    from calipers.texts.report_page import text_report_page
 
     check_packages()
     evaluation, options = request.evaluate(*filter(None, [choices.baseline])), request.options

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from calipers.collection.table_rows import by_appearance
 from calipers.errors import CalipersError
-from calipers.extras import load
 from calipers.native.ids import Ids
+from calipers.support.extras import load
 
 
 def arrow() -> Any:

@@ -15,7 +15,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.errors import CalipersError
 from calipers.lists import UNJUDGED, Floats, Pool
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 Source = str | os.PathLike[str]
 Costs = Source | Mapping[str, float]  # a file of lines `document cost`, or {document: cost}

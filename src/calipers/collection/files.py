@@ -21,7 +21,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from calipers.collection.bytes_read import opened
 from calipers.collection.first_line import blanks_before, shows_content
 from calipers.errors import CalipersError, MissingFile
-from calipers.extras import load
+from calipers.support.extras import load
 
 Path = str | os.PathLike[str]
 Block = bytes | memoryview

@@ -11,7 +11,7 @@ from calipers.collection.formats.ragas import is_sample, rows_of_samples
 from calipers.collection.judgments import Judgments
 from calipers.collection.table_rows import Rows, RowsRun, rows_of, runs_of
 from calipers.errors import CalipersError
-from calipers.extras import load
+from calipers.support.extras import load
 
 _SIGNS = ("__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__dataframe__", "collect_schema")
 

@@ -7,9 +7,9 @@ import numpy as np
 from calipers.collection.judgments import Judgments
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
-from calipers.extras import load
 from calipers.native.ids import Ids
-from calipers.network import check_online
+from calipers.support.extras import load
+from calipers.support.network import check_online
 
 PREFIX = "irds:"
 

@@ -12,15 +12,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calipers.checks import check_number, check_type
 from calipers.collection.nested import graded_documents
 from calipers.errors import CalipersError, ConflictingGrades
 from calipers.lists import SAID_OF, Floats, Ints, Pool
 from calipers.native.columns import Columns, Labels
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import JudgedIndex
-from calipers.plurals import counted
-from calipers.record import Record
+from calipers.support.checks import check_number, check_type
+from calipers.support.plurals import counted
+from calipers.support.record import Record
 
 DIGEST = 16  # hexadecimal digits of a digest
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from calipers.collection.table_rows import Rows, by_appearance
 from calipers.errors import CalipersError
 from calipers.native.ids import Ids
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 
 def is_sparse(value: object) -> bool:

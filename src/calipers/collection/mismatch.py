@@ -11,7 +11,6 @@ from unicodedata import normalize
 
 import numpy as np
 
-from calipers.choices import Unmatched as Unmatched
 from calipers.collection.chunks import parsed
 from calipers.collection.files import start_of
 from calipers.collection.judgments import Judgments
@@ -20,7 +19,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.native.columns import Retrieved
 from calipers.native.ids import Ids
-from calipers.plurals import counted
+from calipers.support.choices import Unmatched as Unmatched
+from calipers.support.plurals import counted
 
 UNMATCHED = get_args(Unmatched)
 LOW_SHARE = 0.05  # of a run's queries with a judged document, below which a warning is given

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.checks import check_type, described
 from calipers.errors import CalipersError
+from calipers.support.checks import check_type, described
 
 Documents = Mapping[str, float]
 

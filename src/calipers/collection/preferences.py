@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from calipers.checks import check_type
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
@@ -21,6 +20,7 @@ from calipers.lists import Ints, Pool
 from calipers.native.id_text import decode
 from calipers.native.plain import RowScanner
 from calipers.native.scan_error import ScanError
+from calipers.support.checks import check_type
 
 PAIR = "(query, better document, worse document)"
 

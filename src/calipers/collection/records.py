@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from calipers.checks import described
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
 from calipers.collection.formats.ragas import is_sample, rows_of_samples
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
+from calipers.support.checks import described
 
 
 def is_ranx(value: object) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from calipers.errors import CalipersError, MissingFile, UnknownName
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 
 class HasName(Protocol):

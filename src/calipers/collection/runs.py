@@ -15,13 +15,13 @@ from calipers.collection.nested import scored_documents
 from calipers.collection.reader import scan, scan_run
 from calipers.collection.run_names import run_name, stem_of
 from calipers.errors import CalipersError
-from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids, decode, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import ColumnScanner, NumberScanner, rank_documents, rank_segments, top_segments
-from calipers.plurals import counted
+from calipers.support.extras import load
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,7 +28,7 @@ from calipers.lists import Floats, Ints, Pool
 from calipers.native.ids import Ids
 from calipers.native.plain import RowScanner, fields_of, number
 from calipers.native.scan_error import ScanError
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 FIELDS = ("query", "0", "document", "stratum", "grade")
 PRELS = ("query", "document", "grade", "method", "probability")

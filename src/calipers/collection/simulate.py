@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.atomic_files import replacing
-from calipers.checks import check_whole
 from calipers.errors import CalipersError, UnknownName
+from calipers.support.atomic_files import replacing
+from calipers.support.checks import check_whole
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

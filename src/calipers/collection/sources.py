@@ -10,7 +10,6 @@ from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
-from calipers.checks import check_type
 from calipers.collection.column_names import ORDER, check_roles
 from calipers.collection.doubtful_numbers import notes_on_large_grades
 from calipers.collection.doubtful_runs import refuse_ranks
@@ -29,7 +28,8 @@ from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError, WrongFormat
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner
-from calipers.plurals import counted
+from calipers.support.checks import check_type
+from calipers.support.plurals import counted
 
 JUDGMENT_FORMATS = (
     *names_of("judgments", "labels", "table", value="grade"),

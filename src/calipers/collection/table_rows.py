@@ -27,7 +27,7 @@ from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import RunScanner, ScanError
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 FIRST = 1000  # rows that are searched for ids of queries
 AT_ONCE = 1 << 17  # rows that go through the scanner in one call: few enough to stay in the cache

@@ -15,8 +15,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from calipers.atomic_files import replacing
-from calipers.checks import check_type
 from calipers.collection.arrow import arrow
 from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
@@ -24,10 +22,12 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import Frame, Nested, read_judgments, read_run
 from calipers.errors import CalipersError
-from calipers.extras import load
-from calipers.file_endings import refuse_foreign
 from calipers.native.ids import encode
 from calipers.native.scan_error import shown
+from calipers.support.atomic_files import replacing
+from calipers.support.checks import check_type
+from calipers.support.extras import load
+from calipers.support.file_endings import refuse_foreign
 
 Opener = Callable[[str], AbstractContextManager[Any]]
 

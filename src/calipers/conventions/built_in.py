@@ -12,7 +12,7 @@ from typing import Any
 
 from calipers.conventions.profile import Convention, LabelRange
 from calipers.errors import UnknownName, suggestion
-from calipers.removed_names import farewell
+from calipers.support.removed_names import farewell
 
 PLAIN = Convention("calipers", "ties averaged over all their orders")
 

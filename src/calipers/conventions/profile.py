@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.choices import TieRule
 from calipers.errors import CalipersError
 from calipers.lists import TIE_RULES
 from calipers.measures.gains import RELEVANT
+from calipers.support.choices import TieRule
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments

@@ -2,10 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy_names import lazy_names
+from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from calipers.evaluation.inputs import as_judgments as as_judgments, as_runs as as_runs
-    from calipers.evaluation.inspection import Inspection as Inspection
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

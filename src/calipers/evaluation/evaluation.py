@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.checks import check_type
-from calipers.choices import TieRule
 from calipers.collection.document_facts import Costs, notes_on_costs, read_costs, whole_runs, with_costs, with_retrieved
 from calipers.collection.doubtful_runs import doubts_about
 from calipers.collection.judgments import Judgments, JudgmentsDigest
@@ -47,11 +45,13 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.plurals import counted
-from calipers.record import Record
 from calipers.results.incomplete_runs import incomplete_runs
 from calipers.results.messages import RunSummary, notes_about, notes_on_lacking, seen_in, some
 from calipers.results.scores import Coverage, Scores
+from calipers.support.checks import check_type
+from calipers.support.choices import TieRule
+from calipers.support.plurals import counted
+from calipers.support.record import Record
 
 Measures = MeasuresLike
 

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from calipers.batching import batches
-from calipers.checks import described
 from calipers.collection.column_names import ORDER
 from calipers.collection.formats import sniff
 from calipers.collection.frames import is_frame
@@ -25,6 +23,8 @@ from calipers.lists import Floats
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.messages import some
+from calipers.support.batching import batches
+from calipers.support.checks import described
 
 ROWS_AT_ONCE = 500_000  # judged documents whose lists are scored in one go
 NEEDS = {

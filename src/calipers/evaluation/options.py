@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from calipers.checks import Policy as Policy, check_choice, check_number, check_policy, check_whole
-from calipers.choices import TieRule
 from calipers.conventions import PLAIN, Convention, convention
 from calipers.lists import TIE_RULES
 from calipers.measures.grammar import Defaults, MeasuresLike, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
-from calipers.record import Record
+from calipers.support.checks import Policy as Policy, check_choice, check_number, check_policy, check_whole
+from calipers.support.choices import TieRule
+from calipers.support.record import Record
 
 
 class ScoringOptions(Record):

@@ -10,7 +10,6 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from calipers.checks import Policy, is_number
 from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
 from calipers.evaluation.options import ScoringOptions
@@ -18,8 +17,9 @@ from calipers.lists import Floats, Lists
 from calipers.measures.populations import no_room
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
-from calipers.record import Record
 from calipers.results.scores import Coverage, Reason
+from calipers.support.checks import Policy, is_number
+from calipers.support.record import Record
 
 DESCRIBED = 10  # judged documents are counted down to this rank, also if no measure reads as deep
 

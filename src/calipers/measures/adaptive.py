@@ -23,7 +23,7 @@ from calipers.measures.gains import Value
 from calipers.measures.parameters import GAIN_OR_BINARY, MAX_GRADE, REL
 from calipers.measures.registry import measure
 from calipers.measures.user_models import RANKS, TARGET, relevance_or_gain
-from calipers.record import Record
+from calipers.support.record import Record
 
 
 @measure(

@@ -20,7 +20,7 @@ from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import AtLeast, LinearGain
 from calipers.measures.parameters import PERSISTENCE, REL, TOP_K, Parameter
 from calipers.measures.registry import measure
-from calipers.record import Record
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.measures.name_lists import shortened
-from calipers.record import Record
+from calipers.support.record import Record
 
 # -- trec_eval ---------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ from calipers.measures.parameters import (
 )
 from calipers.measures.registry import alias, measure
 from calipers.measures.weights import DISCOUNTS, FLAT, Discount, Geometric, Weights, discount_of
-from calipers.record import Record
+from calipers.support.record import Record
 
 GREEDY = GreedyIdeal()
 ALPHA = Parameter(

@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.record import Record
+from calipers.support.record import Record
 
 
 class Value(Protocol):

@@ -13,14 +13,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
-from calipers.checks import described
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
 from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES, shortened, split, typed_names
 from calipers.measures.parameters import is_finite
 from calipers.measures.registry import Declaration, Measure, cached_until_declared, known_names, look_up, of_function
-from calipers.plurals import counted
-from calipers.removed_names import farewell
+from calipers.support.checks import described
+from calipers.support.plurals import counted
+from calipers.support.removed_names import farewell
 
 # Defaults that a convention has for a measure, given its name and the parameters that are set.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]

@@ -28,7 +28,7 @@ from calipers.measures.forms.base import Exactness, Form, Traits
 from calipers.measures.parameters import PERSISTENCE, REL, Parameter
 from calipers.measures.random_rankings import sampled_mean
 from calipers.measures.registry import measure
-from calipers.record import Record
+from calipers.support.record import Record
 
 WEIGHTS = ("uniform", "gain", "top")
 CUTS = ("relevant", "none")

@@ -18,7 +18,7 @@ from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import AtLeast
 from calipers.measures.parameters import REL, Parameter
 from calipers.measures.registry import measure
-from calipers.record import Record
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -38,7 +38,7 @@ from calipers.measures.populations import (
 )
 from calipers.measures.random_rankings import deviation_error, expected_error, sampled_deviation
 from calipers.measures.registry import Declaration, Measure, measure
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 from calipers.errors import CalipersError
 from calipers.measures.name_lists import shortened
 from calipers.measures.populations import DEFAULT_POPULATION, NAMED, check_population
-from calipers.record import Record
+from calipers.support.record import Record
 
 ParameterType = Literal[
     "whole number", "number", "word", "flag", "list", "table", "gain", "discount", "measure", "population", "any"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from calipers.errors import CalipersError, CheckFailed
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 DEFAULT_POPULATION = "pool"
 OF_LISTS = ("retrieved", "union")  # populations that depend on what a run returned

@@ -48,7 +48,7 @@ from calipers.measures.gains import AtLeast, Judged
 from calipers.measures.parameters import MAX_GRADE, REL, SHORT, TOP_K, Parameter
 from calipers.measures.registry import alias, measure
 from calipers.measures.weights import FLAT
-from calipers.record import Record
+from calipers.support.record import Record
 
 MOST_LEVELS = 1000  # levels of GAP: each is an average precision of its own
 BETA = Parameter("The weight of recall: beta times as much as precision.", "number", 1, above=0, most=1e100)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.checks import described
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Pool
 from calipers.measures.browsing import DEPTH, READER_DEPTH, browser_of
 from calipers.measures.forms.browsing import READINGS, Read, staged, tallied
 from calipers.measures.grammar import parse
 from calipers.measures.registry import Measure
+from calipers.support.checks import described
 
 
 @dataclass(frozen=True, eq=False)

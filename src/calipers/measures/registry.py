@@ -20,7 +20,7 @@ from calipers.measures.forms.free import Free, UnjudgedGrade
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.name_lists import shortened
 from calipers.measures.parameters import JUDGED_ONLY, REQUIRED, parameter_of
-from calipers.record import Record
+from calipers.support.record import Record
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")

@@ -17,7 +17,7 @@ from calipers.measures.parameters import REL
 from calipers.measures.precision import BETA
 from calipers.measures.registry import measure
 from calipers.measures.weights import FLAT
-from calipers.record import Record
+from calipers.support.record import Record
 
 
 @measure("SetP", rel=REL, aliases=("set_P",))

@@ -30,7 +30,7 @@ from calipers.measures.parameters import GAIN, GAINS, REL, TOP_K, Parameter
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import measure
 from calipers.measures.weights import DISCOUNTS, FLAT
-from calipers.record import Record
+from calipers.support.record import Record
 
 EPSILON = 0.00001  # infAP's smoothing
 MULTIPLE = Parameter("The cutoff as a multiple of R, written after the @.", "number", least=0).required

@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.record import Record
+from calipers.support.record import Record
 
 DEEP = 1 << 20  # ranks whose weights are kept one by one
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.choices import Precision as Precision
 from calipers.native.ids import Ids
+from calipers.support.choices import Precision as Precision
 
 Ints = NDArray[np.integer[Any]]
 

@@ -9,7 +9,7 @@ from calipers.plot.drawing import Chart
 from calipers.plot.specifications import BETTER, NEITHER, WORSE, category, labels, layer, mark, numbers, quantity
 
 if TYPE_CHECKING:
-    from calipers.changes.difference import Difference
+    from calipers.questions.diff.difference import Difference
 
 WIDE = 720  # largest width of all bars in pixels
 SIDES = {"better": BETTER, "the same": NEITHER, "worse": WORSE}

@@ -8,12 +8,12 @@ import math
 from pathlib import Path
 from typing import Any
 
-from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
-from calipers.extras import missing
 from calipers.plot import vega
 from calipers.plot.page import chart_page
 from calipers.plot.specifications import COLOURS, Part, Rows, labels, layer, mark, numbers, quantity
+from calipers.support.atomic_files import check_output, write_whole
+from calipers.support.extras import missing
 
 __all__ = ["Chart", "check_chart", "save", "scatter", "stacked"]
 

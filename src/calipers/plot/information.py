@@ -20,8 +20,8 @@ from calipers.plot.specifications import (
 )
 
 if TYPE_CHECKING:
-    from calipers.information.information_difference import InformationDifference
-    from calipers.information.information_tau import InformationTau
+    from calipers.questions.information.information_difference import InformationDifference
+    from calipers.questions.information.information_tau import InformationTau
 
 
 def heat_map(difference: InformationDifference) -> Chart:

@@ -24,8 +24,8 @@ from calipers.plot.specifications import (
 from calipers.results.tables import as_number
 
 if TYPE_CHECKING:
-    from calipers.judging.agreement import Confusion
-    from calipers.judging.effects_on_systems import Effects
+    from calipers.questions.judges.agreement import Confusion
+    from calipers.questions.judges.effects_on_systems import Effects
 
 NAMED = 6  # number of lines with colours: the systems that move most
 

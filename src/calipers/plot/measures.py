@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.measures.readers import UserModel
-    from calipers.metaevaluation.measure_study import MetaEvaluation
-    from calipers.metaevaluation.power import DiscriminativePower
+    from calipers.questions.metaeval.measure_study import MetaEvaluation
+    from calipers.questions.metaeval.power import DiscriminativePower
 
 POINTS = 1000  # number of points of a curve; more would look the same
 

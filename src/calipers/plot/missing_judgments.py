@@ -30,8 +30,8 @@ from calipers.plot.systems import by_field, height_of, side_of, systems_axis
 
 if TYPE_CHECKING:
     from calipers.lists import Floats, Ints
-    from calipers.unjudged.pair_ranges import PairRanges
-    from calipers.unjudged.score_ranges import Ranges
+    from calipers.questions.ranges.pair_ranges import PairRanges
+    from calipers.questions.ranges.score_ranges import Ranges
 
 DRAWN = 40  # up to this number of systems, a partial order is drawn as a graph; otherwise as a matrix
 

@@ -8,7 +8,7 @@ from calipers.plot.drawing import Chart
 from calipers.plot.specifications import RULE, category, labels, layer, line_at, mark, numbers, palette, quantity
 
 if TYPE_CHECKING:
-    from calipers.planning.sample_size import SampleSizePlan
+    from calipers.questions.plan.sample_size import SampleSizePlan
 
 
 def power_curves(plan: SampleSizePlan) -> Chart:

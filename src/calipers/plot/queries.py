@@ -20,8 +20,8 @@ from calipers.plot.specifications import (
 )
 
 if TYPE_CHECKING:
-    from calipers.limits.pool_bounds import Bounds
-    from calipers.limits.query_types import QueryTypes
+    from calipers.questions.bounds import Bounds
+    from calipers.questions.queries import QueryTypes
 
 
 def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str] | None = None) -> Chart:

@@ -9,7 +9,7 @@ from calipers.plot.drawing import Chart
 from calipers.plot.specifications import category, labels, layer, mark, numbers, palette, quantity
 
 if TYPE_CHECKING:
-    from calipers.limits.sampled_candidates import SampledScores
+    from calipers.questions.sampled.sampled_candidates import SampledScores
 
 
 def sampled_order(found: SampledScores, measure: str | None = None) -> Chart:

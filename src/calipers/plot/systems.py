@@ -29,13 +29,13 @@ from calipers.plot.specifications import (
     numbers,
     quantity,
 )
-from calipers.plurals import plural_of
+from calipers.support.plurals import plural_of
 
 if TYPE_CHECKING:
-    from calipers.limits.pool_bounds import Bounds
     from calipers.lists import Floats
+    from calipers.questions.bounds import Bounds
+    from calipers.questions.compare.comparison import Comparison
     from calipers.results.scores import Scores
-    from calipers.stats.comparison import Comparison
 
 STEP = 18  # height of a system in pixels
 FEW = 12  # up to this number of systems, differences are written into the squares
@@ -44,7 +44,7 @@ VERDICTS = {"better": BETTER, "not shown to differ": "#dfe3e8", "worse": WORSE}
 
 def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> Chart:
     """Draw the mean of each system with its confidence interval, best first."""
-    from calipers.stats.bounded_intervals import mean_intervals
+    from calipers.statistics.bounded_intervals import mean_intervals
 
     name = scores.measures[chosen_measure(measure, scores.measures)]
     scores = scores.of_measures([name])

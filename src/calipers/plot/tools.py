@@ -8,7 +8,7 @@ from calipers.plot.drawing import Chart
 from calipers.plot.specifications import by_name, category, labels, layer, mark, numbers, palette, quantity
 
 if TYPE_CHECKING:
-    from calipers.auditing.tool_audit import Audit
+    from calipers.questions.audit.tool_audit import Audit
 
 
 def tool_causes(audit: Audit, measure: str | None = None) -> Chart:

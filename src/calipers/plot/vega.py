@@ -19,10 +19,10 @@ from pathlib import Path
 from signal import Signals
 from typing import Any
 
-from calipers.atomic_files import write_whole
 from calipers.errors import CalipersError
-from calipers.extras import load
 from calipers.plot.page import script_code
+from calipers.support.atomic_files import write_whole
+from calipers.support.extras import load
 
 __all__ = ["bundle", "notice", "png", "svg"]
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.choices import Correction, TestName
 from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run, unwrapped
 from calipers.collection.texts import read_texts
@@ -20,30 +19,31 @@ from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation.inputs import notes_on_grades
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
-from calipers.plurals import counted
-from calipers.record import Record
 from calipers.report.provenance import Provenance
 from calipers.results.ambiguous_names import without_ambiguous_names
 from calipers.results.incomplete_runs import with_incomplete_runs
 from calipers.results.messages import notes_on_lacking, seen_in
 from calipers.results.scores import Reason, Scores
+from calipers.support.choices import Correction, TestName
+from calipers.support.plurals import counted
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
-    from calipers.auditing.tool_audit import Audit
-    from calipers.axioms.verdicts import Properties
-    from calipers.changes.difference import Difference
     from calipers.collection.judgments import Judgments
     from calipers.experiment import Experiment
-    from calipers.information.information_difference import InformationDifference
-    from calipers.judging.judge_study import JudgeStudy
-    from calipers.limits.pool_bounds import Bounds
-    from calipers.limits.query_types import QueryTypes
-    from calipers.metaevaluation.power import DiscriminativePower
-    from calipers.planning.sample_size import SampleSizePlan
+    from calipers.questions.audit.tool_audit import Audit
+    from calipers.questions.bounds import Bounds
+    from calipers.questions.compare.comparison import Comparison
+    from calipers.questions.diff.difference import Difference
+    from calipers.questions.information.information_difference import InformationDifference
+    from calipers.questions.judges.judge_study import JudgeStudy
+    from calipers.questions.metaeval.power import DiscriminativePower
+    from calipers.questions.plan.sample_size import SampleSizePlan
+    from calipers.questions.properties.verdicts import Properties
+    from calipers.questions.queries import QueryTypes
+    from calipers.questions.ranges.score_ranges import Ranges
     from calipers.report.verdict import Conclusion
     from calipers.results.query_groups import ScoresByGroup
-    from calipers.stats.comparison import Comparison
-    from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
 MANY_SYSTEMS = 30  # with more systems, ranges are computed for the first measure only
@@ -166,7 +166,7 @@ class ScoredMaterial:
     @cached_property
     def comparison(self) -> Comparison:
         """Tests of all pairs of systems."""
-        from calipers.stats.comparison import compare
+        from calipers.questions.compare.comparison import compare
 
         c = self.choices
         return compare(
@@ -189,7 +189,7 @@ class ScoredMaterial:
     @cached_property
     def power(self) -> DiscriminativePower:
         """Share of the pairs of systems that each measure tells apart."""
-        from calipers.metaevaluation.power import discriminative_power
+        from calipers.questions.metaeval.power import discriminative_power
 
         c = self.choices
         return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
@@ -324,7 +324,7 @@ class Material(ScoredMaterial):
 
     def types(self, measure: str) -> QueryTypes:
         """Return the types of the queries under one measure."""
-        from calipers.limits.query_types import query_types
+        from calipers.questions.queries import query_types
 
         return query_types(self.plain.of_measures([measure]), self.bounds)
 
@@ -342,7 +342,7 @@ class Material(ScoredMaterial):
     @cached_property
     def properties(self) -> dict[str, Properties | str]:
         """Properties of each measure, or the reason why they are unknown."""
-        from calipers.axioms.verdicts import properties
+        from calipers.questions.properties.verdicts import properties
 
         found: dict[str, Properties | str] = {}
         for name, measure in self.experiment.measures.items():
@@ -355,7 +355,7 @@ class Material(ScoredMaterial):
     @cached_property
     def ranges(self) -> Ranges:
         """Ranges of all measures that have ranges. `without_ranges` has the reasons for the others."""
-        from calipers.unjudged.score_ranges import ranges, ranges_where_known
+        from calipers.questions.ranges.score_ranges import ranges, ranges_where_known
 
         asked = self.plain_experiment.changed(progress=None, warn=False)
         first, *others = asked.measures.values()
@@ -381,8 +381,8 @@ class Material(ScoredMaterial):
     @cached_property
     def audit(self) -> Audit:
         """Scores under the conventions of other tools."""
-        from calipers.auditing.tool_audit import audit
         from calipers.evaluation.options import ScoringOptions
+        from calipers.questions.audit.tool_audit import audit
 
         given = self.plain_experiment.of_measures(self.plain.measures[0])
         if given.costs is not None:
@@ -395,14 +395,14 @@ class Material(ScoredMaterial):
     @cached_property
     def difference(self) -> InformationDifference:
         """Information differences between all pairs of systems."""
-        from calipers.information.information_difference import difference
+        from calipers.questions.information.information_difference import difference
 
         return difference(self.experiment.changed(progress=None, warn=False), rel=self.rel)
 
     @cached_property
     def study(self) -> JudgeStudy:
         """Comparison of the other judges with the judgments."""
-        from calipers.judging.judge_study import judges
+        from calipers.questions.judges.judge_study import judges
 
         c = self.choices
         asked = self.experiment.changed(progress=None, warn=False)

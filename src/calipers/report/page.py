@@ -12,22 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers._version import __version__
-from calipers.atomic_files import check_output, write_whole
-from calipers.checks import Samples
-from calipers.choices import Correction, TestName
 from calipers.collection.query_facts import QueryGroups
 from calipers.errors import CalipersError, warn_user
-from calipers.extras import load
-from calipers.file_endings import refuse_foreign
-from calipers.judging.judge_table import named_judgments
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
+from calipers.questions.judges.judge_table import named_judgments
 from calipers.report.material import SEED, Material, ReportOptions, Texts
 from calipers.report.section import ALL, Detail, Section
 from calipers.report.sections import check_sections
 from calipers.report.verdict import Conclusion, Figure
 from calipers.results.scores import Scores
+from calipers.support.atomic_files import check_output, write_whole
+from calipers.support.checks import Samples
+from calipers.support.choices import Correction, TestName
+from calipers.support.extras import load
+from calipers.support.file_endings import refuse_foreign
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment

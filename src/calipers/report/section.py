@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.plot.drawing import Chart
-from calipers.plurals import counted
 from calipers.report.embedded_data import chart_spec
+from calipers.support.plurals import counted
 
 ALL = ""  # key of a chart or finding that does not depend on the measure
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.planning.closed_form_power import smallest_n
-from calipers.plurals import counted, plural_of, verb
+from calipers.questions.compare.comparison import Comparison
 from calipers.report.page_tables import p_text
 from calipers.results.tables import as_number
-from calipers.stats.comparison import Comparison
-from calipers.stats.differences import Differences
+from calipers.statistics.closed_form_power import smallest_n
+from calipers.statistics.differences import Differences
+from calipers.support.plurals import counted, plural_of, verb
 
 if TYPE_CHECKING:
     from calipers.report.material import Material, ScoredMaterial

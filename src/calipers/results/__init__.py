@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy_names import lazy_names
+from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from calipers.results.result import Result as Result

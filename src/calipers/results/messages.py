@@ -10,8 +10,8 @@ from calipers.collection.run_names import distinct_names
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.normalisation import BELOW_WORST
 from calipers.measures.populations import what_is_shuffled
-from calipers.plurals import counted, verb
 from calipers.results.scores import Reason, Scores
+from calipers.support.plurals import counted, verb
 
 if TYPE_CHECKING:
     from calipers.collection.runs import Run

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from calipers.collection.query_facts import QueryGroups, QueryWeights, read_query_groups
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.results.scores import Scores

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.errors import UnknownName
-from calipers.plurals import counted
 from calipers.results.tables import DIGITS, Table, html_page, visible
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,16 +12,16 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calipers.checks import check_choice, check_type, described
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import digest_text
 from calipers.errors import CalipersError, warn_user
-from calipers.extras import load
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
-from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
+from calipers.support.checks import check_choice, check_type, described
+from calipers.support.extras import load
+from calipers.support.plurals import counted
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
 DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)

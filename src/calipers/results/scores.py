@@ -15,10 +15,10 @@ from calipers.collection.query_facts import QueryGroups, QueryWeights, read_quer
 from calipers.errors import CalipersError, UnknownName, chosen_measure, place_of
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
-from calipers.plurals import counted, verb
 from calipers.results.averages import mean, total
 from calipers.results.result import SHOWN_IN_NOTEBOOKS, Result, Tables, html_of, in_short, protect_arrays
 from calipers.results.tables import Table, as_number, four_digits
+from calipers.support.plurals import counted, verb
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard, get_args, overload
 
-from calipers.choices import TableFormat
 from calipers.collection.judgments import digest_text
 from calipers.errors import UnknownName, place_of
-from calipers.extras import load
-from calipers.record import Record
+from calipers.support.choices import TableFormat
+from calipers.support.extras import load
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from calipers.choices import TieRule
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import reads_subtopics
@@ -23,11 +22,12 @@ from calipers.measures.normalisation import population_of_bounds
 from calipers.measures.populations import OF_LISTS
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
-from calipers.record import Record
 from calipers.spark.columns import ORDER, Frame, about_systems, judgment_rows, known_systems, named, run_rows
 from calipers.spark.failures import translated
 from calipers.spark.session import map_in_arrow, sql
 from calipers.spark.worker import JUDGMENTS, DegeneratePools, Task
+from calipers.support.choices import TieRule
+from calipers.support.record import Record
 
 LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
 MOST_BROADCAST = 1_000_000  # judged queries that are sent to every executor, to drop the rows of all others early

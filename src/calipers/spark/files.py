@@ -20,11 +20,11 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import ScanError
-from calipers.network import check_online
-from calipers.record import Record
 from calipers.spark.columns import ORDER, Frame, named
 from calipers.spark.failures import translated
 from calipers.spark.session import map_in_arrow, sql
+from calipers.support.network import check_online
+from calipers.support.record import Record
 
 SPLIT = 1 << 25  # bytes of a plain file that are worth a task
 _QRELS = "query string, document binary, grade double"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.extras import load
-from calipers.network import check_online
+from calipers.support.extras import load
+from calipers.support.network import check_online
 
 NO_JAVA = (
     "Spark needs a Java runtime (17 or later), and none was found. Install one, for example openjdk-17-jre-headless on "

@@ -11,12 +11,12 @@ import numpy as np
 from calipers.collection.arrow import arrow
 from calipers.errors import CalipersError, warn_user
 from calipers.lists import Ints
-from calipers.plurals import counted
-from calipers.record import Record
 from calipers.results.averages import expansion, mean, total
 from calipers.spark.columns import Frame, about, named
 from calipers.spark.failures import translated
 from calipers.spark.session import map_in_arrow, sql
+from calipers.support.plurals import counted
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from calipers.measures.registry import Measure

@@ -33,8 +33,8 @@ from calipers.measures.registry import Measure
 from calipers.native.columns import Columns, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
-from calipers.record import Record
 from calipers.results.scores import Coverage
+from calipers.support.record import Record
 
 Batch = Any  # a pyarrow.RecordBatch
 

@@ -15,8 +15,8 @@ from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.options import ScoringOptions
 from calipers.measures.registry import Measure
-from calipers.plurals import counted
 from calipers.results.tables import as_number
+from calipers.support.plurals import counted
 from calipers.tools.keywords import ScoringKeywords
 
 

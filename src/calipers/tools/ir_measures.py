@@ -24,11 +24,11 @@ import numpy as np
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
-from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
-from calipers.plurals import counted
 from calipers.results.scores import AVERAGES
+from calipers.support.extras import load
+from calipers.support.plurals import counted
 from calipers.tools.infinite_scores import with_infinite_scores
 from calipers.tools.keywords import ScoringKeywords
 

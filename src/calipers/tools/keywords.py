@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from calipers.checks import Policy
-from calipers.choices import TieRule
 from calipers.conventions import Convention
 from calipers.native.columns import Precision
+from calipers.support.checks import Policy
+from calipers.support.choices import TieRule
 
 
 class ScoringKeywords(TypedDict, total=False):

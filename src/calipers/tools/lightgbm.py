@@ -14,8 +14,8 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
-from calipers.extras import load
 from calipers.measures.registry import Measure
+from calipers.support.extras import load
 from calipers.tools.group_scores import GroupScore
 from calipers.tools.keywords import ScoringKeywords
 

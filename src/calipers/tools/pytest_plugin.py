@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from calipers.changes.gate import Check
-    from calipers.changes.gate_data import FailOn
-    from calipers.changes.gate_limits import LimitsLike
-    from calipers.changes.verdicts import FailIf
     from calipers.collection.query_facts import QueryGroups
     from calipers.collection.sources import JudgmentsLike
     from calipers.evaluation.evaluation import Measures
+    from calipers.questions.check.gate import Check
+    from calipers.questions.check.gate_data import FailOn
+    from calipers.questions.check.gate_limits import LimitsLike
+    from calipers.questions.check.verdicts import FailIf
 
 NEW, BASELINE = "new", "baseline"
 
@@ -52,7 +52,7 @@ def assert_ranking(
 
     new: a run, as `calipers.evaluate` takes it. baseline: another run, a file of stored scores, or `Scores`.
     options: scoring options of `calipers.Experiment`, such as `ties`. The other keywords are those of
-    `calipers.changes.check`.
+    `calipers.questions.check.check`.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(5)}
     >>> best = {query: ["a", "b"] for query in qrels}

@@ -20,9 +20,9 @@ from typing import Any, Unpack
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Measures, evaluate
 from calipers.evaluation.options import ScoringOptions
-from calipers.extras import load
 from calipers.measures.forms.base import deepest
 from calipers.results.tables import as_number
+from calipers.support.extras import load
 from calipers.tools.keywords import ScoringKeywords
 
 MEASURES = "nDCG@10 RR@10 AP@100 Recall@100"

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.extras import load
 from calipers.measures.registry import Measure
+from calipers.support.extras import load
 from calipers.tools.group_scores import GroupScore
 from calipers.tools.keywords import ScoringKeywords
 

@@ -20,7 +20,7 @@ from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
 from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 _FLAT = rb'retrieval\.documents(?:\.\d+\.document\.(?:id|score)|"\s*:\s*\[)'
 _NESTED = rb'"retrieval"\s*:\s*\{\s*"documents"\s*:\s*\[|"openinference[."]'

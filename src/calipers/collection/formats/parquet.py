@@ -18,7 +18,7 @@ from calipers.collection.files import RATIO, ROOM, Path, plain_file, shown_name
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.table_rows import AT_ONCE, SMALLEST_PART, Parts, Rows, rank_notes, rows_of
 from calipers.errors import CalipersError
-from calipers.extras import load
+from calipers.support.extras import load
 
 ROW = 32  # bytes that a row takes at least
 ROWS_AT_FIRST = 1024

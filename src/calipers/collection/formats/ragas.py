@@ -28,7 +28,7 @@ from calipers.collection.formats.json import RowCollector
 from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 QUERY = ("user_input", "question")
 DOCUMENTS = {

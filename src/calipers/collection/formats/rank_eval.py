@@ -16,7 +16,7 @@ from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
 from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
-from calipers.plurals import counted
+from calipers.support.plurals import counted
 
 _REQUEST = re.compile(rb'"requests"\s*:\s*\[\s*\{')
 _RESPONSE = re.compile(rb'(?=.*"details"\s*:\s*\{).*"metric_score"\s*:', re.DOTALL)

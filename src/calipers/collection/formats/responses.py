@@ -21,7 +21,7 @@ from calipers.collection.formats.json import RowCollector
 from calipers.collection.json_values import collect, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
-from calipers.plurals import counted, verb
+from calipers.support.plurals import counted, verb
 
 QUERY = ("query_id", "qid", "query", "id")  # names of the field that names the query of a response
 _RESPONSE = re.compile(rb'"(?:hits|docs)"\s*:\s*\[|"responses"\s*:\s*\[\s*[{\]]')

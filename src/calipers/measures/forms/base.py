@@ -11,7 +11,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.gains import Grade, Value
-from calipers.record import FinalRecord, Record
+from calipers.support.record import FinalRecord, Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.gains import AtLeast, Gain, GainFrom, Value, as_gain
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.record import Record
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.blended import CELLS, Blended, BlendedRatioForm, RankWeights, name_letters
 from calipers.measures.gains import AtLeast
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.record import Record
+from calipers.support.record import Record
 
 
 class FirstBlended(BlendedRatioForm):

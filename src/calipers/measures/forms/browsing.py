@@ -26,7 +26,7 @@ from calipers.measures.forms.shares import Share
 from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import AtLeast, Value, as_gain
 from calipers.measures.weights import FLAT, Discount, Facts, Weights
-from calipers.record import Record
+from calipers.support.record import Record
 
 CELLS = 1 << 20  # ranks that are worked on at once
 MOST_RANKS = 1 << 20  # that a reader is followed down

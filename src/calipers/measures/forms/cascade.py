@@ -12,7 +12,7 @@ from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.gains import Value, as_gain
 from calipers.measures.weights import Weights
 from calipers.native.scanner import symmetric_means
-from calipers.record import Record
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

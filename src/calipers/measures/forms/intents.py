@@ -20,7 +20,7 @@ from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.search_by_intent import fades_until, gain_alone, search_term
 from calipers.measures.forms.shares import Denominator, Quotient, as_denominator, numerator_and_denominator
-from calipers.record import Record
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from calipers.collection.subtopics import SubtopicPool

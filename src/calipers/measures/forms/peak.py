@@ -10,7 +10,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.gains import Value, as_gain
-from calipers.record import Record
+from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

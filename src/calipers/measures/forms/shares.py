@@ -11,7 +11,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Exactness, Form, Wrapper
 from calipers.measures.gains import Value
-from calipers.record import FinalRecord
+from calipers.support.record import FinalRecord
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

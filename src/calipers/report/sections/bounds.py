@@ -9,11 +9,11 @@ from calipers.lists import Floats
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.populations import what_is_shuffled
 from calipers.plot.systems import placed
-from calipers.plurals import counted, verb
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.tables import as_number
+from calipers.support.plurals import counted, verb
 
 
 def section(material: Material, detail: Detail) -> Section:

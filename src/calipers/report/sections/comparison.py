@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.plurals import counted, plural_of, verb
+from calipers.questions.compare.comparison import Comparison, compare
+from calipers.questions.compare.leave_one_out import influence
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.tables import as_number
-from calipers.stats.comparison import Comparison, compare
-from calipers.stats.leave_one_out import influence
+from calipers.support.plurals import counted, plural_of, verb
 
 LISTED = 100  # largest number of rows of the table of pairs that depend on one query
 TESTS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from calipers.plurals import counted
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section
 from calipers.results.tables import as_number
+from calipers.support.plurals import counted
 
 
 def section(material: Material, detail: Detail) -> Section:

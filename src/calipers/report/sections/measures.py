@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calipers import plot
-from calipers.axioms.verdicts import SEVEN, Properties
 from calipers.errors import CalipersError
+from calipers.questions.properties.verdicts import SEVEN, Properties
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, share
 from calipers.report.section import Detail, Section, one

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from calipers import plot
-from calipers.changes.first_documents import ShownRankings, first_documents
-from calipers.limits.query_types import QueryTypes
 from calipers.measures.populations import what_is_shuffled
-from calipers.plurals import counted
+from calipers.questions.diff.first_documents import ShownRankings, first_documents
+from calipers.questions.queries import QueryTypes
 from calipers.report.embedded_data import all_rounded, rounded
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.averages import known_mean
+from calipers.support.plurals import counted
 
 # The type `ideal` has another name on the page, where "ideal" is the ideal ranking.
 NAMES = {"ideal": "telling"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.auditing.advice import SHOWN
-from calipers.auditing.tool_audit import Audit
-from calipers.plurals import counted
+from calipers.questions.audit.advice import SHOWN
+from calipers.questions.audit.tool_audit import Audit
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, one
+from calipers.support.plurals import counted
 
 
 def section(material: Material, detail: Detail) -> Section:

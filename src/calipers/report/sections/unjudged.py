@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from calipers import plot
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 from calipers.report.material import MANY_SYSTEMS, Material
 from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.results.tables import as_number
+from calipers.support.plurals import counted
 
 
 def section(material: Material, detail: Detail) -> Section:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calipers.measures.dialects import NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
-from calipers.record import Record
-from calipers.removed_names import farewell
+from calipers.support.record import Record
+from calipers.support.removed_names import farewell
 from calipers.tools.trec_eval.refusals import Refused
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"

@@ -1,0 +1,12 @@
+"""Agreement between judges, its effect on the order of systems, and scores repaired with labels of people."""
+
+from typing import TYPE_CHECKING
+
+from calipers.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from calipers.questions.judges.judge_study import JudgeStudy as JudgeStudy, judges as judges
+    from calipers.questions.judges.score_repair import prediction_powered as prediction_powered
+    from calipers.questions.judges.verdict_study import VerdictStudy as VerdictStudy, judge_verdicts as judge_verdicts
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,0 +1,25 @@
+"""Comparison of measures: how well they tell systems apart, and how stable their order is."""
+
+from typing import TYPE_CHECKING
+
+from calipers.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from calipers.questions.metaeval.consistency import (
+        split_half_swap_rate as split_half_swap_rate,
+        stability as stability,
+        swap_rate as swap_rate,
+    )
+    from calipers.questions.metaeval.distance import (
+        percentage_absolute_difference as percentage_absolute_difference,
+        percentage_absolute_increase as percentage_absolute_increase,
+    )
+    from calipers.questions.metaeval.measure_study import MetaEvaluation as MetaEvaluation, metaeval as metaeval
+    from calipers.questions.metaeval.power import (
+        DiscriminativePower as DiscriminativePower,
+        conflicts as conflicts,
+        discriminative_power as discriminative_power,
+    )
+    from calipers.questions.metaeval.query_sets import SETS as SETS
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,0 +1,584 @@
+"""The evaluation of measures: how well each measure tells systems apart, and how stable its order of systems is.
+
+Numbers in the docstrings of tables refer to the tables of the paper.
+
+Karmaker & Feng, Joint upper and lower bound normalization for IR evaluation, 2022 (tables 2 to 21).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any, Never
+
+import numpy as np
+
+from calipers.collection.runs import remembered
+from calipers.errors import CalipersError, UnknownName
+from calipers.evaluation.evaluation import Evaluation
+from calipers.lists import Floats, Ints
+from calipers.measures.populations import DEFAULT_POPULATION
+from calipers.questions.bounds import bounds_of
+from calipers.questions.compare.comparison import Comparison, compare
+from calipers.questions.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
+from calipers.questions.metaeval.distance import DENOMINATORS, percentage_absolute_difference
+from calipers.questions.metaeval.families import Family, base_measure, confronted, families, place_in
+from calipers.questions.metaeval.power import Conflicts, DiscriminativePower, conflicts, power_of
+from calipers.questions.metaeval.query_sets import (
+    BY_DIFFERENCE,
+    BY_GRADES,
+    HALVES,
+    SETS,
+    broad_and_focused,
+    by_difference,
+    document_halves,
+)
+from calipers.questions.queries import QueryTypes, query_types
+from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.result import Result, Tables
+from calipers.results.score_files import ScoresLike, as_scores, only_scores
+from calipers.results.scores import Scores, means
+from calipers.results.tables import Cell, Table, four_digits
+from calipers.statistics.correlation import correlation_name, rank_correlation
+from calipers.statistics.significance import SEED, Samples
+from calipers.support.checks import check_alpha, check_choice, check_seed, check_type
+from calipers.support.choices import Correction, PadDenominator, RankCorrelation, TestName
+from calipers.support.plurals import counted
+
+TABLES = {
+    "scores": "mean scores of the systems",
+    "tau": "rank correlation between the orderings of the systems",
+    "conflicts": "tests that are significant under one of two measures only; opposite directions apart",
+    "power": "discriminative power: significant tests over pairs of systems and cutoffs",
+    "pad": "percentage absolute difference between systems (PAD)",
+    "swaps": "swap rates between the orderings on two sets",
+    "split-half": "swaps between random halves of the queries",
+    "stability": "the ranking over bootstrap samples of the queries",
+}
+
+
+@dataclass(frozen=True)
+class MetaEvaluationOptions:
+    """The options of `metaeval`, apart from the sets of queries."""
+
+    test: TestName = "t"
+    correction: Correction | None = None
+    alpha: float = 0.05
+    samples: Samples | None = None
+    seed: int = SEED
+    correlation: RankCorrelation = "tau-b"
+    pad: PadDenominator = "absolute"  # the denominator of PAD
+    set_size: float = 0.25  # of the uninformative and ideal sets: a number or a share of the queries
+    absolute: bool = False  # leave out the sign of the difference when choosing these sets
+    population: str = DEFAULT_POPULATION  # documents that random rankings shuffle, when choosing these sets
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+        check_seed(self.seed)
+        correlation_name(self.correlation)
+        check_choice("pad", self.pad, DENOMINATORS)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetaEvaluation(Result):
+    """An evaluation of measures on sets of queries.
+
+    Measures that differ in the cutoff only are one family. A set may hold different queries for each family, because
+    the base measure of the family decides which queries are in it.
+    """
+
+    views: dict[str, tuple[Scores, ...]]  # by set: the scores of each family, in the order of `families`
+    families: tuple[Family, ...]
+    method: MetaEvaluationOptions
+    scores: Scores  # all scores, on all queries
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.scores.systems) < 2:
+            names = ", ".join(self.scores.systems)
+            raise CalipersError(f"there is only one system ({names}): measures are judged by how they order systems")
+        if len(self.scores.queries) < 2:
+            raise CalipersError("there are fewer than two queries: measures cannot be evaluated")
+
+    @property
+    def title(self) -> str:
+        """The number of measures and systems, and the test."""
+        measures, systems = counted(len(self.families), "measure"), counted(len(self.systems), "system")
+        how = f"{self.method.test} test at alpha {self.method.alpha:g}, seed {self.method.seed}"
+        return f"{measures}, {systems}; {how}"
+
+    @property
+    def summary(self) -> str:
+        """The measure that tells most systems apart, and the measure that orders them most stably."""
+        return " ".join(f"{sentence}." for sentence in self.conclusions()) or "There are too few queries for a test."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The notes on the scores, the members of each family, and the size of each set."""
+        queries = counted(len(self.scores.queries), "query")
+        together = [
+            f"{family.name}: {', '.join(self.scores.measures[m] for m in family.members)} together"
+            for family in self.families
+            if len(family.members) > 1
+        ]
+        sizes = [f"set {name}: {sizes} of {queries}" for name, sizes in self.set_sizes()]
+        return (*self.scores.notes, *together, *(sizes if len(self.sets) > 1 else ()))
+
+    def tables(self) -> Tables:
+        """Return the tables that these measures and sets allow.
+
+        Comparisons of measures need two measures, and swap rates two sets. Each set that has enough queries for a test
+        has a curve of achieved significance levels.
+        """
+        makers: dict[str, Callable[[], Table]] = {"power": self._power_table, "scores": self._scores_table}
+        if len(self.families) > 1:
+            makers |= {"tau": self._tau_table, "conflicts": self._conflicts_table}
+        makers["pad"] = self._pad_table
+        if len(self.sets) > 1:
+            makers["swaps"] = self._swaps_table
+        makers |= {"split-half": self._split_half_table, "stability": self._stability_table}
+        tested = [name for name in self.sets if self.compared[name] is not None]
+        makers |= {f"curve-{name}": partial(self._curve, name) for name in tested}
+        return Tables(makers)
+
+    def _curve(self, name: str) -> Table:
+        return self.power(name).curve()
+
+    # -- what the tables are made from -------------------------------------------------------------
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """Names of the sets of queries."""
+        return tuple(self.views)
+
+    @property
+    def main_set(self) -> str:
+        """The set that the summary is about: all queries, or the first set if `all` is not among the sets."""
+        return "all" if "all" in self.views else self.sets[0]
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return next(iter(self.views.values()))[0].systems
+
+    def set_sizes(self) -> list[tuple[str, str]]:
+        """Return the size of each set, or its range if it depends on the measure."""
+        found = []
+        for name, parts in self.views.items():
+            sizes = [len(view.queries) for view in parts]
+            found.append((name, str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"))
+        return found
+
+    @cached_property
+    def averages(self) -> dict[str, Floats]:
+        """Means over cutoffs and queries, by set: arrays of family x system."""
+        return {
+            name: np.array([means(view.values).mean(axis=0) for view in parts]) for name, parts in self.views.items()
+        }
+
+    @cached_property
+    def compared(self) -> dict[str, Comparison | None]:
+        """Comparisons of all pairs of systems under all measures, by set. None for a set with too few queries."""
+        return {name: self._compare(parts) for name, parts in self.views.items()}
+
+    def _compare(self, parts: tuple[Scores, ...]) -> Comparison | None:
+        if min(len(view.queries) for view in parts) < 2:
+            return None
+        how = self.method
+        each = [
+            compare(
+                with_incomplete_runs(view),
+                test=how.test,
+                correction=how.correction,
+                alpha=how.alpha,
+                samples=how.samples,
+                seed=how.seed,
+                warn=False,
+            )
+            for view in parts
+        ]
+        return replace(
+            each[0],
+            measures=tuple(name for part in each for name in part.measures),
+            outcomes=tuple(outcome for part in each for outcome in part.outcomes),
+            p_adjusted=np.concatenate([part.p_adjusted for part in each]),
+            means=np.concatenate([part.means for part in each]),
+            scores=None,
+        )
+
+    @cached_property
+    def placed(self) -> tuple[Family, ...]:
+        """The families with the places of their members in `compared`, where families follow one another."""
+        start, found = 0, []
+        for family in self.families:
+            found.append(replace(family, members=tuple(range(start, start + len(family.members)))))
+            start += len(family.members)
+        return tuple(found)
+
+    def power(self, name: str | None = None) -> DiscriminativePower:
+        """Return the discriminative power of each family on a set, or on the main set.
+
+        It comes with its curve of achieved significance levels.
+        """
+        name = name or self.main_set
+        compared = self.compared[name]
+        if compared is None:
+            raise CalipersError(f"the set '{name}' has too few queries for a test")
+        return power_of(compared, self.placed)
+
+    def stability(self, family: str, name: str | None = None, samples: int = 1000) -> Stability:
+        """Rank systems by a family over bootstrap samples of the queries of a set, or of the main set.
+
+        Scores are averaged over the cutoffs of the family.
+        """
+        view = self.views[name or self.main_set][place_in(self.families, family)]
+        view = view.by_name()
+        return stability(view.values.mean(axis=0), view.systems, samples, seed=self.method.seed)
+
+    def conclusions(self, samples: int = 1000) -> list[str]:
+        """Return which measure tells most systems apart, and which orders them most stably, on the main set."""
+        if self.compared[self.main_set] is None:
+            return []
+        on = "" if self.main_set == "all" else f" on the set {self.main_set}"
+        power = self.power()
+        shares = {family.name: power[family.name] for family in self.families}
+        taus = {family.name: self.stability(family.name, samples=samples).tau for family in self.families}
+        return [
+            _best(shares, _APART, "of the pairs differ significantly", ".1%")
+            + f"{on} ({self.method.test} test at {self.method.alpha:g})",
+            _best(taus, "orders the systems most stably", "is the mean tau with the order over all queries", ".3f")
+            + f"{on} (over {samples} bootstrap samples of the queries, seed {self.method.seed})",
+        ]
+
+    # -- the tables --------------------------------------------------------------------------------
+
+    def _scores_table(self) -> Table:
+        """Return the mean scores by set and system (tables 2 to 5, 12 to 15)."""
+        columns = [name for view in self.views[self.sets[0]] for name in view.measures]
+        rows: list[tuple[Cell, ...]] = []
+        for name, parts in self.views.items():
+            of_systems = np.concatenate([means(view.values) for view in parts])
+            rows += [(name, system, *of_systems[:, s].tolist()) for s, system in enumerate(self.systems)]
+        return Table(("set", "system", *columns), tuple(rows), self._about())
+
+    def _tau_table(self) -> Table:
+        """Return the rank correlation between the orderings by two families (tables 6, 16)."""
+        kind = self.method.correlation
+
+        def cell(one: int, other: int, name: str) -> float:
+            averages = self.averages[name]
+            return rank_correlation(averages[one], averages[other], kind)
+
+        return self._of_confronted(cell, {"correlation": correlation_name(kind)})
+
+    def _conflicts_table(self) -> Table:
+        """Count tests that are significant under exactly one of two families, or in opposite directions (7, 17)."""
+        rows: list[tuple[Cell, ...]] = []
+        for one, other in self._confronted():
+            counts: list[Cell] = []
+            opposite: list[Cell] = []
+            for name in self.sets:
+                compared = self.compared[name]
+                found = None if compared is None else self._conflicts(compared, one, other)
+                counts.append(math.nan if found is None else found.count)
+                opposite.append(math.nan if found is None else found.opposite)
+            rows.append((self.families[one].name, self.families[other].name, *counts, *opposite))
+        columns = ("measure", "against", *self.sets, *(f"{name} opposite" for name in self.sets))
+        return Table(columns, tuple(rows), self._about())
+
+    def _conflicts(self, compared: Comparison, one: int, other: int) -> Conflicts | None:
+        """Return the conflicts of two families, or None if they share no cutoff (AP, and nDCG at two cutoffs)."""
+        try:
+            return conflicts(compared, self.placed[one], self.placed[other])
+        except CalipersError:
+            return None
+
+    def _power_table(self) -> Table:
+        """Return the number of significant tests, and their share of all tests (8, 18)."""
+        powers = {name: None if self.compared[name] is None else self.power(name) for name in self.sets}
+        rows: list[tuple[Cell, ...]] = []
+        for f, family in enumerate(self.families):
+            counts: list[Cell] = []
+            shares: list[Cell] = []
+            tests = 0
+            for power in powers.values():
+                if power is None:
+                    counts.append(math.nan)
+                    shares.append(math.nan)
+                    continue
+                levels = power.levels[f]
+                tests = max(tests, len(levels))
+                counts.append(int((levels < power.alpha).sum()))
+                shares.append(power[family.name])
+            rows.append((family.name, tests, *counts, *shares))
+        columns = ("measure", "tests", *self.sets, *(f"{name} share" for name in self.sets))
+        return Table(columns, tuple(rows), self._about())
+
+    def _pad_table(self) -> Table:
+        """Return the percentage absolute difference (9, 19)."""
+        rows: list[tuple[Cell, ...]] = [
+            (
+                family.name,
+                *(percentage_absolute_difference(self.averages[name][f], self.method.pad) for name in self.sets),
+            )
+            for f, family in enumerate(self.families)
+        ]
+        return Table(("measure", *self.sets), tuple(rows), {**self._about(), "denominator": self.method.pad})
+
+    def _swaps_table(self) -> Table:
+        """Return the swap rates between each two sets (11, 21; 6.11, 6.12, 7.11, 7.12)."""
+        pairs = list(combinations(self.sets, 2))
+        rows: list[tuple[Cell, ...]] = [
+            (family.name, *(swap_rate(self.averages[x][f], self.averages[y][f]) for x, y in pairs))
+            for f, family in enumerate(self.families)
+        ]
+        return Table(("measure", *(f"{x} / {y}" for x, y in pairs)), tuple(rows), self._about())
+
+    def _split_half_table(self) -> Table:
+        """Return the swap rate between random halves of the queries, and the difference needed for 5% swaps."""
+        rows: list[tuple[Cell, ...]] = []
+        for name, parts in self.views.items():
+            for family, view in zip(self.families, parts, strict=True):
+                if len(view.queries) < 2:
+                    continue
+                found = split_half_swap_rate(view.by_name().values.mean(axis=0), seed=self.method.seed)
+                rows.append((name, family.name, found.size, found.rate, found.needed()))
+        return Table(("set", "measure", "queries", "swap rate", "difference at 5%"), tuple(rows), self._about())
+
+    def _stability_table(self) -> Table:
+        """Return the agreement of rankings over bootstrap samples with the ranking over all queries."""
+        rows: list[tuple[Cell, ...]] = []
+        for name, parts in self.views.items():
+            for family, view in zip(self.families, parts, strict=True):
+                if len(view.queries) < 2:
+                    continue
+                found = self.stability(family.name, name)
+                width = float(np.mean(found.high - found.low))
+                best = int(np.argmin(found.rank))
+                rows.append(
+                    (name, family.name, found.tau, found.swaps, width, found.systems[best], float(found.first[best]))
+                )
+        columns = ("set", "measure", "tau", "swap rate", "rank interval", "best", "best in")
+        return Table(columns, tuple(rows), self._about())
+
+    def across(self, other: MetaEvaluation) -> Table:
+        """Return the swap rates between two collections on each set that both have (10, 20)."""
+        shared = [name for name in self.systems if name in other.systems]
+        if len(shared) < 2:
+            raise CalipersError("the collections have fewer than two systems in common: name them alike")
+        mine = [self.systems.index(name) for name in shared]
+        theirs = [other.systems.index(name) for name in shared]
+        sets = [name for name in self.sets if name in other.sets]
+        by_name = {family.name: f for f, family in enumerate(other.families)}
+        rows: list[tuple[Cell, ...]] = [
+            (
+                family.name,
+                *(
+                    swap_rate(self.averages[name][f][mine], other.averages[name][by_name[family.name]][theirs])
+                    for name in sets
+                ),
+            )
+            for f, family in enumerate(self.families)
+            if family.name in by_name
+        ]
+        return Table(("measure", *sets), tuple(rows), {**self._about(), "systems": len(shared)})
+
+    # -- pieces ------------------------------------------------------------------------------------
+
+    def _about(self) -> dict[str, Any]:
+        how = self.method
+        size = {"queries": len(self.scores.queries), "systems": len(self.systems)}
+        return {**size, "test": how.test, "alpha": how.alpha, "seed": how.seed}
+
+    def _confronted(self) -> list[tuple[int, int]]:
+        return [
+            (place_in(self.families, one.name), place_in(self.families, other.name))
+            for one, other in confronted(self.families)
+        ]
+
+    def _of_confronted(self, cell: Callable[[int, int, str], float], about: Mapping[str, Any]) -> Table:
+        rows: list[tuple[Cell, ...]] = [
+            (self.families[one].name, self.families[other].name, *(cell(one, other, name) for name in self.sets))
+            for one, other in self._confronted()
+        ]
+        return Table(("measure", "against", *self.sets), tuple(rows), {**self._about(), **about})
+
+
+def _best(values: Mapping[str, float], what: str, of: str, format: str) -> str:
+    """Return a sentence about the measure, or measures, with the largest value, and about the next one."""
+    known = {name: value for name, value in values.items() if value == value}
+    if not known:
+        return f"no measure {what}"
+    order = sorted(known, key=lambda name: -known[name])
+    best = [name for name in order if four_digits(known[name], format) == four_digits(known[order[0]], format)]
+    first = f"{four_digits(known[best[0]], format)} {of}"
+    if len(known) == 1:
+        return f"{best[0]} is the only measure: {first}"
+    if what == _APART and not any(known.values()):
+        return f"no measure tells any two systems apart: {first}"
+    if len(best) > 1:
+        return f"{', '.join(best[:-1])} and {best[-1]} {_PLURAL[what]} alike: {first}"
+    return f"{best[0]} {what}: {first}; next is {order[1]} with {four_digits(known[order[1]], format)}"
+
+
+_APART = "tells most systems apart"
+_PLURAL = {
+    _APART: "tell most systems apart,",
+    "orders the systems most stably": "order the systems most stably,",
+}
+
+
+def metaeval(
+    evaluation: Evaluation | ScoresLike,
+    *others: Never,
+    sets: str | Iterable[str] | Mapping[str, Sequence[str]] = "all",
+    test: TestName = "t",
+    correction: Correction | None = None,
+    alpha: float = 0.05,
+    samples: Samples | None = None,
+    seed: int = SEED,
+    correlation: RankCorrelation = "tau-b",
+    pad: PadDenominator = "absolute",
+    set_size: float = 0.25,
+    absolute: bool = False,
+    population: str = DEFAULT_POPULATION,
+) -> MetaEvaluation:
+    """Evaluate measures by the scores that they give to systems.
+
+    Measures that differ in the cutoff only are one family: their tests are counted together and their scores averaged.
+
+    evaluation: an experiment, or scores.
+    sets: sets of queries: `all`, `uninformative`, `ideal`, `hard`, `easy`, `broad`, `focused`, `left`, `right`, or a
+        list of these. Scores alone have the set `all`, and sets of your own as {name: queries}.
+    test, correction, alpha, samples, seed: as for `compare`.
+    correlation: rank correlation between the orders of systems, as for `calipers.statistics.rank_correlation`.
+    pad: the denominator of the percentage absolute difference: the absolute value of the larger mean (`absolute`), or
+        the larger mean itself (`literal`).
+    set_size: size of the sets `uninformative` and `ideal`, a number or a share of the queries.
+    absolute: choose these sets by the absolute difference between systems and a random ranking.
+    population: the documents that random rankings shuffle when these sets are chosen, as for `bounds`.
+
+    >>> import calipers as cal
+    >>> found = metaeval(cal.as_scores([[[0.9, 0.8], [0.2, 0.0]], [[0.5, 0.4], [0.6, 0.1]]], measure=["AP", "RR"]))
+    >>> print(found.table("power"))
+    measure  tests  all  all share
+    -------  -----  ---  ---------
+    AP           1    1     1.0000
+    RR           1    0     0.0000
+    <BLANKLINE>
+    """
+    only_scores("metaeval", others)
+    check_type("sets", sets, Iterable, f"names of sets among {', '.join(SETS)}")
+    how = MetaEvaluationOptions(
+        test, correction, alpha, samples, seed, correlation, pad, set_size, absolute, population
+    )
+    if not isinstance(evaluation, Evaluation):
+        return _of_scores(as_scores(evaluation), sets, how)
+    if isinstance(sets, Mapping):
+        raise CalipersError("sets of your own are for scores: give experiment.scores, or the names of known sets")
+    return _of_evaluation(evaluation, [sets] if isinstance(sets, str) else list(dict.fromkeys(sets)), how)
+
+
+def _of_scores(
+    scores: Scores, sets: str | Iterable[str] | Mapping[str, Sequence[str]], how: MetaEvaluationOptions
+) -> MetaEvaluation:
+    """Evaluate measures on all queries of some scores, and on sets that are given."""
+    if not isinstance(sets, Mapping):
+        named = [sets] if isinstance(sets, str) else list(sets)
+        if named != ["all"]:
+            raise CalipersError("scores have no sets but all: the other sets need judgments and runs")
+        sets = {}
+    place = {query: i for i, query in enumerate(scores.queries)}
+    found = families(scores)
+    chosen: dict[str, list[int]] = {"all": list(range(len(scores.queries)))}
+    for name, queries in sets.items():
+        if unknown := [query for query in queries if query not in place]:
+            raise UnknownName(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
+        chosen[name] = [place[query] for query in queries]
+    views = {
+        name: tuple(_view(scores, family, np.array(places, dtype=np.int64)) for family in found)
+        for name, places in chosen.items()
+    }
+    return MetaEvaluation(views, found, how, scores)
+
+
+def _of_evaluation(evaluation: Evaluation, sets: Sequence[str], how: MetaEvaluationOptions) -> MetaEvaluation:
+    """Evaluate measures on the known sets of these names."""
+    for name in sets:
+        check_choice("set", name, SETS)
+    if not sets:
+        raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
+    given = evaluation.changed(runs=tuple(map(remembered, evaluation.runs)))
+    known, names = given.judgments, list(given.measures)
+    wide = given
+    if set(sets) & set(BY_DIFFERENCE):
+        exact = {repr(measure.bind(known.pool)) for measure in given.measures.values()}
+        bases = [base_measure(measure) for measure in given.measures.values()]
+        extra = {repr(base): base for base in bases if repr(base.bind(known.pool)) not in exact}
+        wide = given.changed(measures={**given.measures, **extra})
+    scores = evaluation.scores if wide is given else wide.scores
+    found = families(scores, only=names)
+    everything: Ints = np.arange(len(scores.queries))
+    by_grades = broad_and_focused(known, seed=how.seed) if set(sets) & set(BY_GRADES) else {}
+    halves = document_halves(known, how.seed) if set(sets) & set(HALVES) else {}
+    types = _types_of_bases(wide, found, how.population) if set(sets) & set(BY_DIFFERENCE) else {}
+    views: dict[str, tuple[Scores, ...]] = {}
+    for name in sets:
+        source, places = scores, everything
+        if name in HALVES:
+            half = halves[name]
+            source = given.changed(
+                judgments=half.judgments,
+                runs=tuple(half.run(run) for run in given.runs),
+                options=given.options.changed(condensed=True),
+                unmatched="warn",
+                warn=False,
+            ).scores
+        elif name in BY_GRADES:
+            places = by_grades[name]
+        views[name] = tuple(
+            _view(
+                source,
+                family,
+                by_difference(types[family.name], name, how.set_size, how.absolute)
+                if name in BY_DIFFERENCE
+                else places,
+            )
+            for family in found
+        )
+    return MetaEvaluation(views, found, how, scores)
+
+
+def _types_of_bases(evaluation: Evaluation, of: Sequence[Family], population: str) -> dict[str, QueryTypes]:
+    """Return the types of the queries for each family, by the measures that it normalises."""
+    scores = evaluation.scores
+    exact = [repr(measure) for measure in scores.definitions]
+    found: dict[tuple[str, ...], QueryTypes] = {}
+    result = {}
+    for family in of:
+        measures = [base_measure(scores.definitions[m]) for m in family.members]
+        bases = tuple(map(repr, measures))
+        if bases not in found:
+            places = [exact.index(base) for base in bases]
+            part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
+            found[bases] = query_types(part, bounds_of(evaluation.of_measures(measures), population=population))
+        result[family.name] = found[bases]
+    return result
+
+
+def _view(scores: Scores, family: Family, places: Any) -> Scores:
+    """Return the scores of a family on some queries."""
+    members = list(family.members)
+    return Scores(
+        tuple(scores.measures[m] for m in members),
+        scores.systems,
+        tuple(scores.queries[q] for q in places),
+        scores.values[members][:, :, places],
+        scores.reasons[members][:, :, places],
+        tuple(scores.definitions[m] for m in members) if scores.definitions else (),
+        None,
+        scores.metadata,
+    )

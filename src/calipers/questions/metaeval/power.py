@@ -1,0 +1,129 @@
+"""Discriminative power: the share of pairs of systems that a measure tells apart, and conflicts between two measures.
+
+Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from calipers.lists import Floats
+from calipers.questions.compare.comparison import Comparison, compare
+from calipers.questions.metaeval.families import Family, at_same_cutoffs, families, place_in
+from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.score_files import ScoresLike, as_scores
+from calipers.results.tables import PValue, Table
+from calipers.statistics.significance import SEED, Samples
+from calipers.support.choices import Correction, TestName
+
+
+@dataclass(frozen=True, eq=False)
+class DiscriminativePower:
+    """Achieved significance levels of each family of measures, one per pair of systems and cutoff."""
+
+    families: tuple[Family, ...]
+    levels: tuple[Floats, ...]  # p values of each family, in descending order
+    alpha: float
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, family: str) -> float:
+        """Return the share of significant tests of a family."""
+        levels = self.levels[place_in(self.families, family)]
+        return float((levels < self.alpha).mean()) if len(levels) else float("nan")
+
+    def table(self) -> Table:
+        """Return one row per measure, the most discriminative first: measure, significant, tests, power."""
+        rows = [
+            (family.name, int((levels < self.alpha).sum()), len(levels), self[family.name])
+            for family, levels in zip(self.families, self.levels, strict=True)
+        ]
+        rows.sort(key=lambda row: -row[3])
+        return Table(("measure", "significant", "tests", "power"), tuple(rows), self.metadata).with_best(("power",))
+
+    def curve(self, family: str | None = None) -> Table:
+        """Return the curve of achieved significance levels, one row per pair, by descending p. Lower is better."""
+        chosen = self.families if family is None else (self.families[place_in(self.families, family)],)
+        rows = [
+            (each.name, rank, PValue(p))
+            for each in chosen
+            for rank, p in enumerate(self.levels[place_in(self.families, each.name)], 1)
+        ]
+        return Table(("measure", "pair", "p"), tuple(rows), self.metadata)
+
+    def __repr__(self) -> str:
+        about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)
+        return f"<DiscriminativePower: {about}>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def discriminative_power(
+    scores: ScoresLike,
+    test: TestName = "t",
+    alpha: float = 0.05,
+    *,
+    correction: Correction | None = None,
+    samples: Samples | None = None,
+    seed: int = SEED,
+) -> DiscriminativePower:
+    """Return the share of pairs of systems that differ significantly under each measure, over all its cutoffs.
+
+    As in the literature, p values are by default not corrected for the number of pairs.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31], [0.5, 0.41, 0.3]], measure="AP")
+    >>> discriminative_power(scores)["AP"]
+    0.6666666666666666
+    """
+    scores = with_incomplete_runs(as_scores(scores))
+    compared = compare(scores, test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, warn=False)
+    return power_of(compared, families(scores))
+
+
+def power_of(compared: Comparison, of: Sequence[Family]) -> DiscriminativePower:
+    """Return the discriminative power from a comparison of all pairs."""
+    levels = []
+    for family in of:
+        p = compared.p_adjusted[list(family.members)].ravel()
+        levels.append(np.sort(p[~np.isnan(p)])[::-1])
+    kept = ("test", "correction", "samples", "seed", "queries")
+    about = {"alpha": compared.alpha, **{key: compared.metadata.get(key) for key in kept}}
+    return DiscriminativePower(tuple(of), tuple(levels), compared.alpha, about)
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Numbers of tests in which two measures agree or disagree about the significance of a difference."""
+
+    only_one: int  # significant only under the first
+    only_other: int  # significant only under the second
+    opposite: int  # significant under both, in opposite directions
+    both: int  # significant under both, in the same direction
+    tests: int
+
+    @property
+    def count(self) -> int:
+        """The number of tests that are significant under exactly one. Opposite directions are not included."""
+        return self.only_one + self.only_other
+
+
+def conflicts(compared: Comparison, one: Family, other: Family) -> Conflicts:
+    """Count the tests in which two families of measures disagree, cutoff by cutoff."""
+    pairs = at_same_cutoffs(one, other)
+    first, second = [m for m, _ in pairs], [m for _, m in pairs]
+    significant = compared.significant
+    sign = np.sign(np.array([outcome.difference for outcome in compared.outcomes]))
+    x, y = significant[first], significant[second]
+    opposite = x & y & (sign[first] != sign[second])
+    return Conflicts(
+        only_one=int((x & ~y).sum()),
+        only_other=int((y & ~x).sum()),
+        opposite=int(opposite.sum()),
+        both=int((x & y & ~opposite).sum()),
+        tests=x.size,
+    )

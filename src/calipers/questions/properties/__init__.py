@@ -1,0 +1,29 @@
+"""Numeric properties of measures, decided by program, and cards that describe measures."""
+
+from typing import TYPE_CHECKING
+
+from calipers.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from calipers.questions.properties.cards import Card as Card, measure_card as measure_card, references as references
+    from calipers.questions.properties.examined_measures import subjects_of as subjects_of
+    from calipers.questions.properties.impossibility import contradictions as contradictions, in_words as in_words
+    from calipers.questions.properties.measure_list import list_measures as list_measures
+    from calipers.questions.properties.property_tables import (
+        DOCUMENT as DOCUMENT,
+        FURTHER as FURTHER,
+        annotated as annotated,
+        notes_of as notes_of,
+        reasons as reasons,
+    )
+    from calipers.questions.properties.verdicts import (
+        NINE as NINE,
+        SEVEN as SEVEN,
+        Counterexample as Counterexample,
+        Properties as Properties,
+        Verdict as Verdict,
+        examine as examine,
+        properties as properties,
+    )
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,0 +1,84 @@
+"""Measures of summaries, translations and answers, their bounds, and their agreement with human judgments.
+
+Feng, Upper and expected value normalization for evaluating information retrieval and text generation systems,
+Auburn University 2023, chapters 8 and 9.
+"""
+
+from typing import TYPE_CHECKING
+
+from calipers.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from calipers.texts.answer_judges import JudgesOfAnswers as JudgesOfAnswers, judges as judges
+    from calipers.texts.answer_judgments import (
+        AnswerJudgments as AnswerJudgments,
+        Citation as Citation,
+        Nugget as Nugget,
+        Statement as Statement,
+    )
+    from calipers.texts.answer_measures import (
+        citation_support as citation_support,
+        exact_match as exact_match,
+        nugget_recall as nugget_recall,
+        token_f1 as token_f1,
+    )
+    from calipers.texts.answer_retrieval import retrieval_scores as retrieval_scores
+    from calipers.texts.bertscore import Matcher as Matcher, bert_score as bert_score, matcher as matcher
+    from calipers.texts.bounded_scores import Progress as Progress
+    from calipers.texts.caches import ScoreCache as ScoreCache
+    from calipers.texts.cards import text_measure_card as text_measure_card
+    from calipers.texts.charts import correlation_chart as correlation_chart, profile_chart as profile_chart
+    from calipers.texts.collection import Document as Document, TextCollection as TextCollection
+    from calipers.texts.encoder import Encoder as Encoder
+    from calipers.texts.evaluation import Evaluation as Evaluation, evaluate_texts as evaluate_texts
+    from calipers.texts.expected_text import expected_summary as expected_summary
+    from calipers.texts.human_agreement import (
+        DIGITS as DIGITS,
+        LEVELS as LEVELS,
+        HumanCorrelation as HumanCorrelation,
+        both_defined as both_defined,
+        correlations_under as correlations_under,
+        drawn_documents as drawn_documents,
+        human_correlation as human_correlation,
+        interval as interval,
+    )
+    from calipers.texts.measure_names import TextMeasure as TextMeasure, text_measures as text_measures
+    from calipers.texts.measure_tests import (
+        MeasureTest as MeasureTest,
+        permutation_test as permutation_test,
+        williams as williams,
+        williams_test as williams_test,
+    )
+    from calipers.texts.meta_evaluation import TextMetaEvaluation as TextMetaEvaluation, meta as meta
+    from calipers.texts.options import CHANCES as CHANCES, UPPER as UPPER, TextOptions as TextOptions
+    from calipers.texts.order_sensitivity import Profiles as Profiles, document_profiles as document_profiles
+    from calipers.texts.preferences import (
+        Preference as Preference,
+        WinLostTie as WinLostTie,
+        read_preferences as read_preferences,
+        win_lost_tie as win_lost_tie,
+    )
+    from calipers.texts.random_summaries import (
+        ExpectedRouge as ExpectedRouge,
+        RandomSummaries as RandomSummaries,
+        expected_rouge as expected_rouge,
+    )
+    from calipers.texts.random_texts import RandomTexts as RandomTexts
+    from calipers.texts.registry import (
+        Context as Context,
+        Expectation as Expectation,
+        Scorer as Scorer,
+        TextDeclaration as TextDeclaration,
+        TextTask as TextTask,
+        import_text_measures as import_text_measures,
+        measure as measure,
+    )
+    from calipers.texts.report_page import write_text_report as write_text_report
+    from calipers.texts.rouge_scores import References as References, Score as Score, rouge as rouge
+    from calipers.texts.sacrebleu_measures import corpus_scores as corpus_scores
+    from calipers.texts.scoring import bounded as bounded
+    from calipers.texts.synthetic_answers import write_answers as write_answers
+    from calipers.texts.text_files import as_collection as as_collection, parallel_texts as parallel_texts
+    from calipers.texts.tokens import unicode_words as unicode_words
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,0 +1,523 @@
+"""Texts, measures and options as one request: `Evaluation`, and the shortest way to its scores: `evaluate_texts`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.collection.sources import JudgmentsLike
+from calipers.errors import CalipersError, UnknownName, place_of, warn_user
+from calipers.lists import Floats
+from calipers.measures.random_rankings import DRAWS, SEED
+from calipers.results.scores import Reason, Scores
+from calipers.statistics.bounded_intervals import Ends
+from calipers.support.plurals import counted, plural_of, verb
+from calipers.texts.answer_retrieval import scores_and_remarks, side_by_side, split_measures
+from calipers.texts.bertscore import Matcher, matcher
+from calipers.texts.bertscore_measure import texts_to_encode
+from calipers.texts.bounded_scores import BoundedScores, Progress
+from calipers.texts.caches import ScoreCache
+from calipers.texts.collection import ANSWERS, TextCollection
+from calipers.texts.encoder import Encoder
+from calipers.texts.measure_names import text_measures
+from calipers.texts.options import TEXTS, TextOptions
+from calipers.texts.random_texts import RandomTexts
+from calipers.texts.registry import Context
+from calipers.texts.scoring import bounded
+from calipers.texts.text_files import TextsLike, as_collection, scores_by_text
+
+if TYPE_CHECKING:
+    from calipers.questions.check.gate import Check
+    from calipers.questions.compare.comparison import Comparison
+    from calipers.questions.diff.difference import Difference
+    from calipers.texts.answer_judges import JudgesOfAnswers
+    from calipers.texts.human_agreement import HumanCorrelation
+    from calipers.texts.meta_evaluation import TextMetaEvaluation
+
+ROUGE = "ROUGE-1 ROUGE-2 ROUGE-L"
+EncoderLike = str | Encoder | Matcher | Callable[[], Matcher]
+RETRIEVAL = "ContextPrecision ContextRecall nDCG@10"
+
+
+class Evaluation:
+    """Texts under measures. Scores are computed when they are first asked for, and kept.
+
+    data, measures and all keywords: see `calipers.evaluate_texts`.
+
+    >>> rows = [{"id": "d1", "system": "a", "summary": "the cat", "references": ["a cat"]},
+    ...         {"id": "d1", "system": "b", "summary": "a cat", "references": ["a cat"]}]
+    >>> Evaluation(rows, "ROUGE-1").scores["ROUGE-1"].tolist()
+    [[0.5], [1.0]]
+    """
+
+    def __init__(
+        self,
+        data: TextsLike,
+        measures: str | Sequence[str] | None = None,
+        *,
+        judgments: JudgmentsLike | None = None,
+        scores: TextsLike | None = None,
+        lower: str | Sequence[str] = (),
+        tokenizer: str = "unicode",
+        stem: bool = False,
+        bleu_tokenizer: str | None = None,
+        several: str = "max",
+        length: int | str = "candidate",
+        upper: str = "1",
+        chance: str | None = None,
+        texts: int = TEXTS,
+        draws: int = DRAWS,
+        seed: int = SEED,
+        tokens: str = "most",
+        k: int | str = "reference",
+        encoder: EncoderLike | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.options = TextOptions(
+            tokenizer, stem, bleu_tokenizer, several, length, upper, chance, texts, draws, seed, tokens, k
+        )
+        collection = as_collection(data)
+        if scores is not None:
+            collection = collection.with_scores(scores_by_text(scores, collection.systems))
+        self.collection = collection
+        self.judgments = judgments
+        self.lower = (lower,) if isinstance(lower, str) else tuple(lower)
+        self.progress = progress
+        self._cache, self._encoder = cache, encoder
+        if measures is None or (not isinstance(measures, str) and not measures):
+            measures = default_measures(collection, encoder is not None, judgments is not None)
+        asked, self.rankings, self.other_scores = split_measures(
+            [measures] if isinstance(measures, str) else measures, collection.other_scores
+        )
+        self.measures = tuple(text_measures(asked)) if asked or not (self.rankings or self.other_scores) else ()
+        for name in self.lower:
+            if name not in collection.other_scores:
+                raise UnknownName.among("score of another tool", name, collection.other_scores)
+        self._check()
+
+    @property
+    def needs_encoder(self) -> bool:
+        """True if a measure is BERTScore."""
+        return any(measure.base == "BERTScore" for measure in self.measures)
+
+    @cached_property
+    def matcher(self) -> Matcher | None:
+        """The model of BERTScore, fitted to the references; None if no measure needs it."""
+        given = self._encoder
+        if not self.needs_encoder:
+            return None
+        if given is None:
+            raise CalipersError("BERTScore needs an encoder: the name of a model, or its folder")
+        if isinstance(given, Matcher) or callable(given):
+            return given if isinstance(given, Matcher) else given()
+        made = given if isinstance(given, Encoder) else Encoder(given, cache=self._cache)
+        return matcher(made, [text for document in self.collection.documents for text in document.references])
+
+    @property
+    def steps(self) -> int:
+        """The total that `progress` reaches: documents, and texts for BERTScore."""
+        bases = dict.fromkeys(measure.base for measure in self.measures)
+        count = len(self.collection.documents) * sum(base != "BERTScore" for base in bases)
+        return count + (len(texts_to_encode(self.collection)) if "BERTScore" in bases else 0)
+
+    # -- scores ------------------------------------------------------------------------------------
+
+    @cached_property
+    def bounded(self) -> dict[str, BoundedScores]:
+        """Scores, expected scores and upper bounds by measure (ROUGE-1, BERTScore)."""
+        kept = None if self._cache is None else ScoreCache(self._cache)
+        for measure in self.measures:
+            rescaled = measure.base == "BERTScore" and self.matcher is not None and self.matcher.baseline is not None
+            if rescaled and measure.normal in ("V1", "V2"):
+                raise CalipersError(
+                    f"{measure.named()} needs scores of at least 0, and rescaled scores can be negative; do not rescale"
+                )
+        context = Context(self.collection, self.options, self.matcher, kept)
+        bases = {measure.base: measure.declaration for measure in self.measures}
+        scorers = {base: declaration.prepare(context, base) for base, declaration in bases.items()}
+        expects = {measure.base for measure in self.measures if measure.expects}
+        upper = {measure.base for measure in self.measures if measure.normal in ("U", "V1", "V2")}
+        drawn = RandomTexts(self.collection, self.options)
+        return {
+            base: bounded(context, bases[base], scorer, drawn, base in expects, base in upper, self.progress)
+            for base, scorer in scorers.items()
+        }
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Scores of all systems under all measures: of texts, of retrieved documents, and of other tools."""
+        rankings, remarks = self._of_rankings
+        found = reduce(side_by_side, filter(None, (self._of_texts(), rankings, self._of_other_tools())))
+        notes = (*dict.fromkeys(self._text_notes(found)), *found.notes, *remarks)
+        return replace(found, notes=notes, metadata={**found.metadata, "unit": self.collection.kind.unit})
+
+    def _of_texts(self) -> Scores | None:
+        if not self.measures:
+            return None
+        names = [measure.named(self.bounded[measure.base].name) for measure in self.measures]
+        values = np.stack([self.bounded[measure.base].value(measure) for measure in self.measures])
+        each = list(zip(names, self.measures, strict=True))
+        sampled = {name: measure for name, measure in each if self.bounded[measure.base].is_sampled(measure)}
+        errors = {n: float(np.nanmax(self.bounded[measure.base].error(measure))) for n, measure in sampled.items()}
+        about = {
+            "lower": [name for name, measure in each if measure.lower],
+            "exactness": dict.fromkeys(sampled, "sampled"),
+            "standard_error": errors,
+            "ends": {name: measure.ends for name, measure in each},
+        }
+        return self._made(names, values, {key: value for key, value in about.items() if value})
+
+    @cached_property
+    def _of_rankings(self) -> tuple[Scores | None, tuple[str, ...]]:
+        """Scores of retrieved documents, if they are asked for, and remarks on them."""
+        return scores_and_remarks(self.collection, self.rankings, self.judgments) if self.rankings else (None, ())
+
+    def _of_other_tools(self) -> Scores | None:
+        if not self.other_scores:
+            return None
+        values = np.stack([self.collection.other_scores[name] for name in self.other_scores])
+        return self._made(
+            self.other_scores, values, {"lower": [name for name in self.other_scores if name in self.lower]}
+        )
+
+    def _made(self, names: Sequence[str], values: Floats, about: dict[str, Any]) -> Scores:
+        reasons = np.where(self.collection.has_text, np.where(np.isnan(values), Reason.DEGENERATE, 0), Reason.MISSING)
+        systems, ids = self.collection.systems, self.collection.ids
+        return Scores(tuple(names), systems, ids, values, reasons.astype(np.uint8), metadata=about)
+
+    def _check(self) -> None:
+        bare = next((each.id for each in self.collection.documents if not each.references), None)
+        for measure in self.measures:
+            if bare is not None and measure.declaration.needs in ("", "references"):
+                raise CalipersError(
+                    f"{self.collection.kind.unit} '{bare}' has no reference, which {measure.named()} needs"
+                )
+            if measure.expects and measure.base == "ROUGE-Lsum" and self.options.chance in (None, "words"):
+                raise CalipersError(f"{measure.named()}: words drawn at random form no sentences; normalise ROUGE-L")
+
+    # -- notes ---------------------------------------------------------------------------------------
+
+    def _text_notes(self, scores: Scores) -> Iterator[str]:
+        """Yield notes about missing, empty and cut texts, and about undefined scores."""
+        text, present = self.collection.kind.text, self.collection.has_text
+        if missing := int((~present).sum()):
+            yield f"{counted(missing, text)} {verb(missing, 'is', 'are')} missing and left out"
+        empty, blank = self.collection.empty
+        if empty:
+            yield f"{counted(empty, text)} {verb(empty, 'is', 'are')} empty and scored like any other"
+        if blank and self.measures:
+            yield f"{counted(blank, 'reference')} {verb(blank, 'is', 'are')} empty"
+        for each in self.bounded.values() if self.measures else ():
+            yield from each.notes
+        for name, values in zip(scores.measures, scores.values, strict=True):
+            if lacking := int((np.isnan(values) & present).sum()):
+                of = counted(int(present.sum()), text)
+                yield f"{name} is undefined for {lacking:,} of {of}, which {verb(lacking, 'is', 'are')} left out"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes about missing, empty, cut and unjudged texts, and about retrieved documents."""
+        return self.scores.notes
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes about texts and retrieved documents, without remarks on undefined scores of retrieved documents."""
+        _, remarks = self._of_rankings
+        return self.scores.notes[: len(self.scores.notes) - len(remarks)]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences about how the scores were made: libraries, sampled scores with their errors, upper bounds."""
+        if not self.measures:
+            return ()
+        text = self.collection.kind.text
+        found = []
+        for base, measured in self.bounded.items():
+            own = [
+                (name, each)
+                for name, each in zip(self.scores.measures, self.measures, strict=False)
+                if each.base == base and measured.is_sampled(each)
+            ]
+            if measured.signature:
+                found.append(f"{measured.name}: {measured.signature}")
+            if own:
+                largest = max(self.scores.errors[name] for name, _ in own)
+                of_mean = max(float(measured.mean_error(each).max()) for _, each in own)
+                found.append(
+                    f"{', '.join(name for name, _ in own)} (random texts: {measured.chance}): sampled, "
+                    f"{measured.draws:,} per {text}, seed {self.options.seed}, standard error at most {largest:.4f} "
+                    f"for a {text}, {of_mean:.4f} for the mean of a system"
+                )
+            if measured.unknown_upper:
+                found.append(f"upper bound of {measured.name}: 1, because no attainable bound is known for it")
+            if measured.clamped:
+                of = counted(measured.clamped, text)
+                found.append(f"expected {measured.name}: above the upper bound of {of}; lowered to it")
+        for name in self.cannot_reorder:
+            unit, texts = self.collection.kind.unit, plural_of(text)
+            found.append(
+                f"V1 and V2 of {name} cannot change the order of two {texts} of one {unit}: all {texts} of a {unit} "
+                "have the same expected score and upper bound"
+            )
+        return tuple(found)
+
+    @property
+    def cannot_reorder(self) -> tuple[str, ...]:
+        """Measures whose V1 and V2 keep the order of the texts about a document."""
+        wanted = {measure.base for measure in self.measures if measure.normal in ("V1", "V2")}
+        return tuple(self.bounded[base].name for base in wanted if self.bounded[base].same_within_documents)
+
+    def base_of(self, measure: str) -> str | None:
+        """Return the name of the measure that was normalised, or None if it was not asked for."""
+        place = place_of("measure", measure, self.scores.measures)
+        asked = self.measures[place] if place < len(self.measures) else None
+        if asked is None or asked.normal not in ("V1", "V2") or replace(asked, normal="") not in self.measures:
+            return None
+        return self.scores.measures[self.measures.index(replace(asked, normal=""))]
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    def compare(self, **choices: Any) -> Comparison:
+        """Test which systems differ. The keywords are those of `calipers.compare`.
+
+        >>> rows = [{"id": id, "system": s, "summary": text, "references": f"a cat {id}"}
+        ...         for id in ("d1", "d2", "d3") for s, text in (("a", f"a cat {id}"), ("b", "the cat"))]
+        >>> Evaluation(rows, "ROUGE-1").compare(baseline="b").table()["system_a"]
+        ['a']
+        """
+        from calipers.questions.compare.comparison import compare
+
+        return compare(self.scores, **choices)
+
+    def check(self, new: str, **choices: Any) -> Check:
+        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.questions.check.check`.
+
+        Errors such as TER are negated, so that more is better.
+        """
+        from calipers.questions.check.gate import check
+
+        return check(self._more_is_better(), new, **choices)
+
+    def diff(self, old: str, new: str, *, level: float = 0.95) -> Difference:
+        """Return what changed between two systems, document by document. Errors such as TER are negated."""
+        from calipers.questions.diff.difference import diff_of_scores
+
+        return diff_of_scores(self._more_is_better().of_systems([old, new]), level=level)
+
+    def _more_is_better(self) -> Scores:
+        """Return the scores with errors negated and called -TER, so that more is better under every measure."""
+        scores = self.scores
+        names = tuple(f"-{name}" if name in scores.lower else name for name in scores.measures)
+        about = {key: value for key, value in scores.metadata.items() if key != "lower"}
+        ends: dict[str, Ends] = scores.metadata.get("ends", {})
+        about["ends"] = {
+            **ends,
+            **{
+                f"-{name}": (None if high is None else -high, None if low is None else -low)
+                for name, (low, high) in ends.items()
+            },
+        }
+        return replace(scores, measures=names, values=scores.values * scores.signs[:, None, None], metadata=about)
+
+    def correlate(
+        self,
+        human: Sequence[str] | None = None,
+        *,
+        levels: Sequence[str] = ("system", "summary", "pooled"),
+        coefficients: Sequence[str] = ("tau-b", "spearman", "pearson"),
+        samples: int = 1000,
+        confidence: float = 0.95,
+        seed: int = SEED,
+    ) -> HumanCorrelation:
+        """Correlate measures with human scores. See `calipers.texts.human_correlation`.
+
+        >>> rows = [{"id": id, "system": s, "summary": text, "references": "a cat", "human": {"use": use}}
+        ...         for id in ("d1", "d2") for s, text, use in (("a", "a cat", 3), ("b", "the cat", 2), ("c", "x", 1))]
+        >>> Evaluation(rows, "ROUGE-1").correlate(samples=0).value("ROUGE-1", "use")
+        1.0
+        """
+        from calipers.texts.human_agreement import human_correlation
+
+        bases = {name: base for name in self.scores.measures if (base := self.base_of(name)) is not None}
+        notes = self.human_notes(human)
+        return human_correlation(
+            self.scores,
+            self.human(human),
+            levels,
+            coefficients,
+            bases=bases,
+            samples=samples,
+            confidence=confidence,
+            seed=seed,
+            notes=notes,
+        )
+
+    def meta(
+        self,
+        human: Sequence[str] | None = None,
+        *,
+        samples: int = 1000,
+        alpha: float = 0.05,
+        seed: int = SEED,
+    ) -> TextMetaEvaluation:
+        """Compare measures by their agreement with people. See `calipers.texts.meta`.
+
+        Without human scores, the result has only the table `power`.
+
+        >>> rows = [{"id": id, "system": s, "summary": text, "references": "a cat"}
+        ...         for id in ("d1", "d2") for s, text in (("a", "a cat"), ("b", "the cat"))]
+        >>> list(Evaluation(rows, "ROUGE-1").meta().tables())
+        ['power']
+        """
+        from calipers.texts.meta_evaluation import meta
+
+        nobody = human is None and not self.collection.human
+        scored, notes = ({}, []) if nobody else (self.human(human), self.human_notes(human))
+        return meta(self.scores, scored, samples=samples, alpha=alpha, seed=seed, notes=notes)
+
+    def judges(
+        self,
+        judges: Mapping[str, TextsLike] | TextsLike,
+        *,
+        draws: int = 1000,
+        level: float = 0.95,
+        seed: int = SEED,
+    ) -> JudgesOfAnswers:
+        """Compare the nuggets and citations of these answers with those of judges. See `calipers.texts.judges`.
+
+        >>> nuggets = [{"text": "Ulm", "assignment": "support"}, {"text": "1879", "assignment": "not_support"}]
+        >>> rows = [{"id": "q1", "system": "rag", "answer": "In Ulm.", "references": "Ulm", "nuggets": nuggets}]
+        >>> Evaluation(rows, "F1").judges({"llm": rows}).table()["agreement"]
+        [1.0]
+        """
+        from calipers.texts.answer_judges import judges as judges_of_answers
+
+        return judges_of_answers(self.collection, judges, draws=draws, level=level, seed=seed)
+
+    def report(self, output: str = "texts.html", **choices: Any) -> Any:
+        """Write one HTML page about the texts. See `calipers.texts.write_text_report`."""
+        from calipers.texts.report_page import write_text_report
+
+        return write_text_report(self, output, **choices)
+
+    def human(self, aspects: Sequence[str] | None = None) -> dict[str, Floats]:
+        """Return human scores by aspect: [system, document]."""
+        names = list(self.collection.human) if aspects is None else aspects
+        if not names:
+            raise CalipersError("has no human scores", file=self.collection.name)
+        return {aspect: self.collection.judgments(aspect) for aspect in names}
+
+    def human_notes(self, aspects: Sequence[str] | None = None) -> list[str]:
+        """Return a sentence for each aspect that lacks scores of some texts."""
+        present = self.collection.has_text
+        lacking = {name: int((np.isnan(values) & present).sum()) for name, values in self.human(aspects).items()}
+        of = counted(int(present.sum()), self.collection.kind.text)
+        return [
+            f"{count:,} of {of} {verb(count, 'has', 'have')} no human score of {name}; left out"
+            for name, count in lacking.items()
+            if count
+        ]
+
+
+def default_measures(collection: TextCollection, has_encoder: bool = False, has_judgments: bool = False) -> list[str]:
+    """Return the measures that are scored if none is named: those for which the texts have all that is needed.
+
+    >>> default_measures(as_collection([{"summary": "a cat", "references": ["the cat"]}]))
+    ['ROUGE-1 ROUGE-2 ROUGE-L']
+    """
+    documents, judged = collection.documents, collection.judged.values()
+    found = []
+    if all(document.references for document in documents):
+        found.append("EM F1" if collection.kind == ANSWERS else ROUGE)
+        sources = all(document.source is not None for document in documents)
+        if sources and collection.kind != ANSWERS:
+            found.append("V1(ROUGE-1) V2(ROUGE-1)")
+        if has_encoder:
+            found.append("BERTScore V1(BERTScore) V2(BERTScore)" if sources else "BERTScore")
+    if any(each.nuggets is not None for each in judged):
+        found.append("NuggetRecall")
+    if any(citation.support is not None for each in judged for s in each.statements or () for citation in s.citations):
+        found.append("CitationPrecision CitationRecall")
+    ranked = any(each.retrieved is not None for each in judged)
+    if ranked and (has_judgments or any(document.relevant for document in documents)):
+        found.append(RETRIEVAL)
+    return [*found, *collection.other_scores] or [ROUGE]
+
+
+def evaluate_texts(
+    data: TextsLike,
+    measures: str | Sequence[str] | None = None,
+    *,
+    judgments: JudgmentsLike | None = None,
+    scores: TextsLike | None = None,
+    lower: str | Sequence[str] = (),
+    tokenizer: str = "unicode",
+    stem: bool = False,
+    bleu_tokenizer: str | None = None,
+    several: str = "max",
+    length: int | str = "candidate",
+    upper: str = "1",
+    chance: str | None = None,
+    texts: int = TEXTS,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    tokens: str = "most",
+    k: int | str = "reference",
+    encoder: EncoderLike | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    warn: bool = True,
+) -> Scores:
+    """Score summaries, translations or answers of all systems on all documents.
+
+    data: a path (JSON lines, CSV, Parquet, SummEval), a frame, or a list of dicts: one row per document and system with
+        `id`, `system`, `summary` (or `answer`, ...) and `references`. `docs/text.md` lists all fields.
+    measures: names such as "ROUGE-1 V2(ROUGE-1) BLEU", ranking measures of retrieved documents, and names of scores
+        that the data bring along. Without it, measures that fit the data.
+    judgments: relevant documents of questions, for ranking measures, if the data do not name them.
+    scores: scores of other tools, a table of id, system and one column per measure. lower: those for which smaller
+        values are better.
+    tokenizer: words of any script ("unicode"), or those of the original ROUGE ("ascii"). stem: use Porter's stems.
+    bleu_tokenizer: tokenizer of sacrebleu; by default 13a, or a fitting one for scripts without spaces.
+    several: of several references, the best ("max") or the mean.
+    chance: random texts behind E, V1 and V2 (words, sentences, lead, shuffled, other-document). length: their words.
+    texts, draws: how many are scored, or drawn. seed: of these draws.
+    upper: upper bound: "1", "attainable" (by a text of this length), or "human" (each reference against the others).
+    encoder: model of BERTScore: its name, an `Encoder`, or a `Matcher`. tokens, k: tokens of its expected text.
+    cache: folder for vectors, and scores of random texts. progress: is called with the number of finished texts.
+    warn: give the notes as one CalipersWarning.
+
+    >>> rows = [{"id": "d1", "system": "a", "summary": "the cat on the mat", "references": ["the cat sat on the mat"]}]
+    >>> evaluate_texts(rows, "ROUGE-1").mean()["a", "ROUGE-1"].__round__(4)
+    0.9091
+    """
+    found = Evaluation(
+        data,
+        measures,
+        judgments=judgments,
+        scores=scores,
+        lower=lower,
+        tokenizer=tokenizer,
+        stem=stem,
+        bleu_tokenizer=bleu_tokenizer,
+        several=several,
+        length=length,
+        upper=upper,
+        chance=chance,
+        texts=texts,
+        draws=draws,
+        seed=seed,
+        tokens=tokens,
+        k=k,
+        encoder=encoder,
+        cache=cache,
+        progress=progress,
+    ).scores
+    warn_user(found.notes, warn)
+    return found
