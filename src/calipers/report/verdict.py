@@ -14,8 +14,8 @@ from calipers.errors import CalipersError
 from calipers.questions.compare.comparison import Comparison
 from calipers.report.page_tables import p_text
 from calipers.results.tables import as_number
-from calipers.statistics.closed_form_power import smallest_n
 from calipers.statistics.differences import Differences
+from calipers.statistics.power import smallest_n
 from calipers.support.plurals import counted, plural_of, verb
 
 if TYPE_CHECKING:

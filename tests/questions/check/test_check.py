@@ -21,8 +21,8 @@ from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.questions.check import Decision, check as gate
-from calipers.statistics.closed_form_power import power_one_sided, smallest_n
 from calipers.statistics.limits import lower_limit, queries_needed, upper_limit
+from calipers.statistics.power import power_one_sided, smallest_n
 from conftest import ROOT
 
 SIMULATED = simulate(

@@ -19,7 +19,7 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.questions.plan.repeats import components_by_anova, components_by_reml, groups_by_pattern
 from calipers.questions.plan.sample_size import COLUMNS
-from calipers.statistics.closed_form_power import (
+from calipers.statistics.power import (
     deviation,
     power_anova,
     power_anova2,

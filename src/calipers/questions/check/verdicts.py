@@ -33,9 +33,9 @@ from calipers.results.averages import mean
 from calipers.results.scores import all_equal
 from calipers.results.tables import four_digits
 from calipers.statistics.bounded_intervals import Ends
-from calipers.statistics.closed_form_power import power_one_sided, smallest_n
 from calipers.statistics.differences import DIGITS, Differences
 from calipers.statistics.limits import lower_limit, queries_needed, queries_to_show, upper_limit
+from calipers.statistics.power import power_one_sided, smallest_n
 from calipers.statistics.significance import Settings, randomization
 from calipers.support.plurals import counted, plural_of
 

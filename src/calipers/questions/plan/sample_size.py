@@ -15,8 +15,8 @@ from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
-from calipers.statistics.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.statistics.differences import all_pairs
+from calipers.statistics.power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.statistics.significance import SEED
 from calipers.statistics.simulated_power import SIMULATED, Pilot, SimulatedExperiments
 from calipers.support.checks import (

@@ -8,7 +8,7 @@ from calipers.questions.plan.sample_size import plan
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, number
 from calipers.report.section import Detail, Section, one
-from calipers.statistics.closed_form_power import smallest_n
+from calipers.statistics.power import smallest_n
 
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)  # each has a column with the number of queries that it needs
 
