@@ -14,7 +14,7 @@ from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
 from calipers.results.tables import visible
-from calipers.support.file_endings import ending_of, refuse_foreign
+from calipers.support.atomic_files import ending_of, refuse_foreign
 
 if TYPE_CHECKING:
     from calipers.results.result import Result

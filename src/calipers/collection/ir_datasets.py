@@ -9,7 +9,7 @@ from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.native.ids import Ids
 from calipers.support.extras import load
-from calipers.support.network import check_online
+from calipers.support.extras import check_online
 
 PREFIX = "irds:"
 

@@ -27,7 +27,7 @@ from calipers.native.scan_error import shown
 from calipers.support.atomic_files import replacing
 from calipers.support.checks import check_type
 from calipers.support.extras import load
-from calipers.support.file_endings import refuse_foreign
+from calipers.support.atomic_files import refuse_foreign
 
 Opener = Callable[[str], AbstractContextManager[Any]]
 

@@ -27,7 +27,7 @@ from calipers.support.atomic_files import check_output, write_whole
 from calipers.support.checks import Samples
 from calipers.support.choices import Correction, TestName
 from calipers.support.extras import load
-from calipers.support.file_endings import refuse_foreign
+from calipers.support.atomic_files import refuse_foreign
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment

@@ -23,7 +23,7 @@ from calipers.native.scanner import ScanError
 from calipers.spark.columns import ORDER, Frame, named
 from calipers.spark.failures import translated
 from calipers.spark.session import map_in_arrow, sql
-from calipers.support.network import check_online
+from calipers.support.extras import check_online
 from calipers.support.record import Record
 
 SPLIT = 1 << 25  # bytes of a plain file that are worth a task

@@ -14,7 +14,7 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.support.extras import load
-from calipers.support.network import check_online
+from calipers.support.extras import check_online
 
 NO_JAVA = (
     "Spark needs a Java runtime (17 or later), and none was found. Install one, for example openjdk-17-jre-headless on "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -33,3 +34,47 @@ def missing(*modules: str) -> list[str]:
     from importlib.util import find_spec
 
     return [module for module in modules if find_spec(module) is None]
+
+
+VARIABLE = "CALIPERS_OFFLINE"
+HUB_VARIABLE = "HF_HUB_OFFLINE"  # read by huggingface_hub when it is imported
+
+
+def offline() -> bool:
+    """Return True if the user wants no connection."""
+    return _is_set(VARIABLE)
+
+
+def offline_by() -> str | None:
+    """Return the variable by which the user forbids connections to the hub of models, or None.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, {"HF_HUB_OFFLINE": "1"}):
+    ...     offline_by()
+    'HF_HUB_OFFLINE'
+    """
+    return next((name for name in (VARIABLE, HUB_VARIABLE, "TRANSFORMERS_OFFLINE") if _is_set(name)), None)
+
+
+def set_offline_switches() -> None:
+    """Tell the libraries that load models to open no connection, if the user wants none. Call before importing them."""
+    if offline():
+        os.environ[HUB_VARIABLE] = "1"
+
+
+def check_online(what: str, *, file: str | None = None) -> None:
+    """Raise an error if connections are not allowed. what: the thing that needs a connection.
+
+    >>> os.environ[VARIABLE] = "1"
+    >>> check_online("Spark on yarn")
+    Traceback (most recent call last):
+    ...
+    calipers.errors.CalipersError: Spark on yarn needs a network connection, and CALIPERS_OFFLINE is set
+    >>> del os.environ[VARIABLE]
+    """
+    if offline():
+        raise CalipersError(f"{what} needs a network connection, and {VARIABLE} is set", file=file)
+
+
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off")
