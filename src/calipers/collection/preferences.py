@@ -17,7 +17,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.lists import Ints, Pool
-from calipers.native.id_text import decode
+from calipers.native.ids import decode
 from calipers.native.plain import RowScanner
 from calipers.native.scan_error import ScanError
 from calipers.support.checks import check_type

@@ -9,8 +9,6 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.id_text import decode as decode, encode as encode
-
 
 class Ids(Sequence[bytes]):
     """An immutable column of byte strings: one block of bytes, and the offset of each id in it.
@@ -87,3 +85,11 @@ class Ids(Sequence[bytes]):
         np.cumsum(lengths, out=offsets[1:])
         shift = np.repeat(starts - offsets[:-1], lengths)
         return Ids(self.data[np.arange(offsets[-1]) + shift], offsets)
+
+
+def encode(identifier: bytes | str) -> bytes:
+    return identifier if isinstance(identifier, bytes) else identifier.encode("utf-8", "surrogateescape")
+
+
+def decode(identifier: bytes) -> str:
+    return identifier.decode("utf-8", "surrogateescape")

@@ -12,7 +12,7 @@ from calipers.collection.reader import scan
 from calipers.collection.runs import FileRun
 from calipers.errors import CalipersError
 from calipers.native.columns import Precision, Retrieved
-from calipers.native.id_text import decode
+from calipers.native.ids import decode
 from calipers.native.scan_error import MOST_LINE
 from calipers.native.scanner import RunScanner
 

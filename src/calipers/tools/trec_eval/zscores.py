@@ -6,7 +6,7 @@ import numpy as np
 
 from calipers.collection.reader import scan
 from calipers.lists import Floats
-from calipers.native.id_text import decode
+from calipers.native.ids import decode
 from calipers.native.plain import RowScanner, number
 from calipers.native.scan_error import ScanError
 
