@@ -64,7 +64,7 @@ def command(source: str, output: str, what: str | None, name: str | None, readin
 def _holds(source: str, reading: Reading) -> str:
     """Return "judgments" or "run" if the format holds only one of them."""
     from calipers.collection.formats import FORMATS, sniff
-    from calipers.collection.ir_datasets import PREFIX
+    from calipers.collection.sources import PREFIX
 
     if source.startswith(PREFIX):
         return "judgments"

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.column_names import ORDER, check_roles
 from calipers.collection.doubtful_numbers import notes_on_large_grades
-from calipers.collection.doubtful_runs import refuse_ranks
 from calipers.collection.files import Path, encoding_of, in_encoding
 from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, sniff, table_format
 from calipers.collection.formats.letor import read_letor as read_labels
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
-from calipers.collection.ir_datasets import PREFIX, read_irds
 from calipers.collection.judgments import Judgments
+from calipers.collection.mismatch import refuse_ranks
 from calipers.collection.reader import scan
 from calipers.collection.records import holds_records, rows_of_records, without_iterators
 from calipers.collection.repeated import RolledRun, Rollup
@@ -27,8 +27,10 @@ from calipers.collection.runs import FileRun, Run, RunWithoutOwnIds, ScoreFile
 from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError, WrongFormat
 from calipers.native.columns import Columns
+from calipers.native.ids import Ids
 from calipers.native.scanner import ColumnScanner
 from calipers.support.checks import check_type
+from calipers.support.extras import check_online, load
 from calipers.support.plurals import counted
 
 JUDGMENT_FORMATS = (
@@ -336,3 +338,37 @@ def _table(path: str, format: str, value: str, **options: Any) -> Rows:
 
 def _a(format: str) -> str:
     return FORMATS[format].noun if format in FORMATS else format
+
+
+PREFIX = "irds:"
+
+
+def read_irds(name: str, combine: str | None = None) -> Judgments:
+    """Return the judgments of a dataset. ir_datasets downloads them the first time.
+
+    With CALIPERS_OFFLINE the call is refused: ir_datasets has no switch that keeps it from downloading.
+    """
+    check_online("a dataset of ir_datasets", file=name)
+    ir_datasets = load("ir_datasets", extra="irds", what=f"{PREFIX} judgments")
+    try:
+        dataset = ir_datasets.load(name.removeprefix(PREFIX))
+        if not dataset.has_qrels():
+            raise CalipersError("this dataset has no judgments", file=name)
+        found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
+    except CalipersError:
+        raise
+    except KeyError:
+        raise CalipersError("ir_datasets does not know this dataset", file=name) from None
+    except Exception as error:  # any error of a download
+        raise CalipersError(f"ir_datasets cannot read it: {type(error).__name__}: {error}", file=name) from error
+    if not found:
+        raise CalipersError("this dataset has no judgments", file=name)
+    codes: dict[str, int] = {}
+    rows = Rows(
+        query=np.array([codes.setdefault(query, len(codes)) for query, _, _ in found], np.int32),
+        queries=Ids.of(codes),
+        documents=Ids.of(document for _, document, _ in found),
+        value=np.array([grade for _, _, grade in found], np.float64),
+        file=name,
+    )
+    return rows.judgments(name, combine)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.id_codes import Words, as_words
-from calipers.collection.read_ahead import in_order
+from calipers.collection.whole_runs import in_order
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.collection.whole_runs import WholeRun, whole_run

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.document_facts import Costs, notes_on_costs, read_costs, whole_runs, with_costs, with_retrieved
-from calipers.collection.doubtful_runs import doubts_about
+from calipers.collection.mismatch import doubts_about
 from calipers.collection.judgments import Judgments, JudgmentsDigest
 from calipers.collection.mismatch import (
     MatchedQueries,

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from calipers.collection.doubtful_runs import doubts_about
+from calipers.collection.mismatch import doubts_about
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import (
     REASONS,

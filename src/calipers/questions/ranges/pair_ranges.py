@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.read_ahead import in_order
+from calipers.collection.whole_runs import in_order
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
