@@ -18,7 +18,7 @@ import calipers as cal
 from calipers import measures
 from calipers.cli.options import MeasureNames
 from calipers.measures import registry
-from calipers.measures.own_files import import_measures
+from calipers.measures.grammar import import_measures
 from calipers.measures.parameters import Parameter
 from calipers.support.progress import progress_bar
 from conftest import Require

@@ -303,7 +303,7 @@ def population_option(command: Command) -> Command:
 
 
 def _import_files(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
-    from calipers.measures.own_files import import_measures
+    from calipers.measures.grammar import import_measures
 
     for path in paths:
         import_measures(path)

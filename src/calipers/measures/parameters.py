@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from calipers.errors import CalipersError
-from calipers.measures.name_lists import shortened
+from calipers.measures.dialects import shortened
 from calipers.measures.populations import DEFAULT_POPULATION, NAMED, check_population
 from calipers.support.record import Record
 

@@ -18,7 +18,7 @@ from calipers.measures.forms import Form
 from calipers.measures.forms.base import ComputationMethod
 from calipers.measures.forms.free import Free, UnjudgedGrade
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.name_lists import shortened
+from calipers.measures.dialects import shortened
 from calipers.measures.parameters import JUDGED_ONLY, REQUIRED, parameter_of
 from calipers.support.record import Record
 

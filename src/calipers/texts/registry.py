@@ -23,7 +23,7 @@ import numpy as np
 
 from calipers.errors import CalipersError, UnknownName, suggestion
 from calipers.lists import Floats, Ints
-from calipers.measures.own_files import run_python_file
+from calipers.measures.grammar import run_python_file
 from calipers.statistics.bounded_intervals import Ends
 from calipers.texts.rouge_scores import PARTS as PARTS
 

@@ -28,7 +28,7 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.blended import Blended, RankBiasedBlended
-from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
+from calipers.measures.forms.blended import FirstBlended, Preferred
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.free import OverOrders
 from calipers.measures.forms.wrappers import WithoutZeroGains
