@@ -167,7 +167,7 @@ def command(
         conclude(of.comparison, plot)
         return
     from calipers.questions.compare.comparison import compare
-    from calipers.results.ambiguous_names import without_ambiguous_names
+    from calipers.results.messages import without_ambiguous_names
 
     compared = compare(without_ambiguous_names(scores), **vars(method), warn=False)
     say_compared(compared, lists.strict)

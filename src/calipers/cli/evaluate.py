@@ -150,7 +150,7 @@ def command(
     if shown.per_query:
         output.write(scores.per_query())
     elif for_paper or baselines:
-        from calipers.results.ambiguous_names import without_ambiguous_names
+        from calipers.results.messages import without_ambiguous_names
 
         output.write(_marked(without_ambiguous_names(scores), baselines, shown.test or "t", output.format))
     elif shown.query_groups is None:

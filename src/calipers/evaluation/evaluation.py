@@ -45,7 +45,7 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.results.incomplete_runs import incomplete_runs
+from calipers.results.messages import incomplete_runs
 from calipers.results.messages import RunSummary, notes_about, notes_on_lacking, seen_in, some
 from calipers.results.scores import Coverage, Scores
 from calipers.support.checks import check_type

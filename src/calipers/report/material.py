@@ -20,8 +20,8 @@ from calipers.evaluation.inputs import notes_on_grades
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
 from calipers.report.provenance import Provenance
-from calipers.results.ambiguous_names import without_ambiguous_names
-from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.messages import without_ambiguous_names
+from calipers.results.messages import with_incomplete_runs
 from calipers.results.messages import notes_on_lacking, seen_in
 from calipers.results.scores import Reason, Scores
 from calipers.support.choices import Correction, TestName
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from calipers.questions.queries import QueryTypes
     from calipers.questions.ranges.score_ranges import Ranges
     from calipers.report.verdict import Conclusion
-    from calipers.results.query_groups import ScoresByGroup
+    from calipers.results.averages import ScoresByGroup
 
 SEED = 42
 MANY_SYSTEMS = 30  # with more systems, ranges are computed for the first measure only

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from calipers.collection.run_names import distinct_names
+from calipers.collection.run_names import distinct_names, several_fit
+from calipers.errors import CheckFailed
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.normalisation import BELOW_WORST
 from calipers.measures.populations import what_is_shuffled
-from calipers.results.scores import Reason, Scores
+from calipers.results.scores import Coverage, Reason, Scores
 from calipers.support.plurals import counted, verb
 
 if TYPE_CHECKING:
     from calipers.collection.runs import Run
     from calipers.native.ids import Ids
-    from calipers.results.scores import Coverage
 
 
 NAMED = 3  # number of queries named in a note
@@ -227,3 +228,57 @@ def counted_as(said: Mapping[str, Any], policy: str, reason: Reason, plain: bool
     if given is None and reason == Reason.DEGENERATE:
         return "counted as 0 if the list reaches the score of all rankings"
     return "counted as 0" if given is None and plain else "skipped"
+
+
+def refuse_ambiguous_names(scores: Scores, names: Iterable[str]) -> None:
+    """Raise an error if a name could refer to several files. Its meaning would depend on the order of the files."""
+    for name in names:
+        if name in scores.ambiguous_names:
+            raise several_fit(name, scores.ambiguous_names[name], by_path=False)
+
+
+def without_ambiguous_names(scores: Scores) -> Scores:
+    """Return the scores without their list of ambiguous names, for callers that know which systems they mean."""
+    return replace(scores, ambiguous_names={})
+
+
+class Lacking(NamedTuple):
+    """The number of judged queries that a run lacks."""
+
+    queries: int
+    of: int
+    alike: bool  # all runs of the evaluation lack the same queries, and there are several
+
+
+def incomplete_runs(coverage: Coverage, systems: Sequence[str]) -> dict[str, Lacking]:
+    """Return the runs that lack more than half of the judged queries."""
+    missing = coverage.missing
+    alike = len(missing) > 1 and bool((missing == missing[0]).all())
+    lacking = zip(systems, coverage.lacks_most, missing.sum(axis=1).tolist(), strict=True)
+    return {name: Lacking(count, missing.shape[1], alike) for name, most, count in lacking if most}
+
+
+def refuse_incomplete_runs(*each: Scores) -> None:
+    """Fail if a system lacks more than half of the judged queries, and nobody said how they count.
+
+    Scores from files and arrays do not tell which queries a run lacks, and are never refused.
+    """
+    found: dict[str, Lacking] = {}
+    for scores in each:
+        known = scores.metadata.get("incomplete", {})
+        found |= {name: known[name] for name in scores.systems if name in known}
+    if not found:
+        return
+    counts = ", ".join(f"{name} lacks {lacking.queries} of {lacking.of}" for name, lacking in found.items())
+    advice = "Did it stop early? To count each missing query as 0, set missing to 0; to leave them out, to 'skip'"
+    if all(lacking.alike for lacking in found.values()):
+        advice = "All runs lack the same queries: to leave them out, set missing to 'skip'; to count them as 0, to 0"
+    raise CheckFailed(
+        f"more than half of the judged queries are missing and would count as 0: {counts}. {advice}",
+        parameter="missing",
+    )
+
+
+def with_incomplete_runs(scores: Scores) -> Scores:
+    """Return scores of which no system is refused, for questions that do not decide between systems."""
+    return replace(scores, metadata={**scores.metadata, "incomplete": {}})

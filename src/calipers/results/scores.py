@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from calipers.results.query_groups import ScoresByGroup
+    from calipers.results.averages import ScoresByGroup
 
 NAMED = 3  # number of systems with the same mean that the summary names
 ROUNDING = 1e-13  # largest relative difference between scores that are equal apart from rounding
@@ -405,7 +405,7 @@ class Scores(Result):
 
         query_groups: {query: group}, or a file of queries and groups.
         """
-        from calipers.results.query_groups import ScoresByGroup
+        from calipers.results.averages import ScoresByGroup
 
         return ScoresByGroup(self, query_groups)
 

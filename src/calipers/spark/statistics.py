@@ -132,7 +132,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
 
     warn: as in `calipers.evaluate`.
     """
-    from calipers.results.incomplete_runs import incomplete_runs
+    from calipers.results.messages import incomplete_runs
     from calipers.results.messages import RunSummary, missing_names, notes_about, notes_on_lacking
     from calipers.results.scores import Coverage, Scores
 

@@ -62,7 +62,7 @@ from calipers.questions.check.verdicts import (
     refuse_undecidable_floor,
 )
 from calipers.questions.diff.first_documents import same_rankings
-from calipers.results.incomplete_runs import refuse_incomplete_runs
+from calipers.results.messages import refuse_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Table, four_digits, markdown_text, visible

@@ -13,9 +13,9 @@ import numpy as np
 from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.lists import Floats, Ints
-from calipers.results.ambiguous_names import refuse_ambiguous_names
-from calipers.results.incomplete_runs import refuse_incomplete_runs
-from calipers.results.query_groups import stacked
+from calipers.results.messages import refuse_ambiguous_names
+from calipers.results.messages import refuse_incomplete_runs
+from calipers.results.averages import stacked
 from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means, order_of

@@ -22,7 +22,7 @@ from calipers.lists import Floats, Ints
 from calipers.questions.compare.comparison import Comparison, compare
 from calipers.questions.judges.agreement import DRAWS, percentiles
 from calipers.questions.judges.judge_table import JudgeTable
-from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.messages import with_incomplete_runs
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.statistics.correlation import kendall_b, spearman, tau_ap

@@ -37,7 +37,7 @@ from calipers.questions.metaeval.query_sets import (
     document_halves,
 )
 from calipers.questions.queries import QueryTypes, query_types
-from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.messages import with_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means

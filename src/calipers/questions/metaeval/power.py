@@ -14,7 +14,7 @@ import numpy as np
 from calipers.lists import Floats
 from calipers.questions.compare.comparison import Comparison, compare
 from calipers.questions.metaeval.families import Family, at_same_cutoffs, families, place_in
-from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.messages import with_incomplete_runs
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import PValue, Table
 from calipers.statistics.significance import SEED, Samples

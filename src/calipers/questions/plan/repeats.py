@@ -37,7 +37,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.questions.compare.comparison import Comparison, pairs_of
-from calipers.results.ambiguous_names import refuse_ambiguous_names
+from calipers.results.messages import refuse_ambiguous_names
 from calipers.results.averages import known_mean
 from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores

@@ -44,7 +44,7 @@ from calipers.questions.ranges.gradings import (
     spread,
 )
 from calipers.questions.ranges.open_scores import OpenScores, range_of
-from calipers.results.incomplete_runs import with_incomplete_runs
+from calipers.results.messages import with_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.scores import means
 from calipers.results.tables import Table
