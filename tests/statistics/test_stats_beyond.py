@@ -26,7 +26,7 @@ from calipers.statistics.bounded_intervals import range_of
 from calipers.statistics.differences import Differences, against, all_pairs
 from calipers.statistics.effect_sizes import cliffs_delta, rank_biserial
 from calipers.statistics.equivalence_tests import p_equivalence
-from calipers.statistics.many_to_one import beyond, critical_value, dunnett
+from calipers.statistics.correction import beyond, critical_value, dunnett
 from calipers.statistics.significance import Settings, sign
 from conftest import Require
 

@@ -19,6 +19,6 @@ if TYPE_CHECKING:
         upper_limit as upper_limit,
     )
     from calipers.statistics.rank_biased_overlap import rbo as rbo
-    from calipers.statistics.standardisation import standardise as standardise
+    from calipers.statistics.score_arrays import standardise as standardise
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -25,7 +25,7 @@ from calipers.measures.registry import Measure
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores, all_equal, order_of
 from calipers.results.tables import Table
-from calipers.statistics.row_ranks import times_drawn
+from calipers.statistics.score_arrays import times_drawn
 from calipers.statistics.significance import SEED, Settings
 from calipers.statistics.weighted import weighted_bootstrap
 from calipers.support.checks import check_choice, check_level, check_seed, check_whole

@@ -24,7 +24,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.statistics.differences import all_pairs, differences_of, root_of_squares
-from calipers.statistics.many_to_one import deviation_nodes
+from calipers.statistics.correction import deviation_nodes
 
 MOST_QUERIES = 2**50
 

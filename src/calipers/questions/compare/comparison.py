@@ -25,7 +25,7 @@ from calipers.statistics.correction import CORRECTIONS, TIMES_TESTS, correction_
 from calipers.statistics.differences import Bools, against, all_pairs
 from calipers.statistics.effect_sizes import EFFECTS, effect_name
 from calipers.statistics.equivalence_tests import VERDICTS, check_margin, p_equivalence
-from calipers.statistics.many_to_one import dunnett
+from calipers.statistics.correction import dunnett
 from calipers.statistics.significance import (
     CORRECTED,
     DEFAULT_SAMPLES,

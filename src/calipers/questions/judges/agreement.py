@@ -29,7 +29,7 @@ from calipers.lists import Floats
 from calipers.questions.judges.judge_table import JudgeTable
 from calipers.results.scores import order_of
 from calipers.results.tables import Cell, Table
-from calipers.statistics.row_ranks import times_drawn
+from calipers.statistics.score_arrays import times_drawn
 from calipers.statistics.significance import SEED
 
 WEIGHTS = ("none", "linear", "quadratic")

@@ -27,7 +27,7 @@ from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.statistics.correlation import kendall_b, spearman, tau_ap
 from calipers.statistics.rank_biased_overlap import rbo
-from calipers.statistics.row_ranks import descending_ranks, times_drawn
+from calipers.statistics.score_arrays import descending_ranks, times_drawn
 from calipers.statistics.significance import SEED
 
 COLUMNS = (

@@ -19,7 +19,7 @@ from calipers.results.scores import Scores
 from calipers.results.tables import Table
 from calipers.statistics.correlation import pair_counts
 from calipers.statistics.differences import all_pairs
-from calipers.statistics.row_ranks import descending_ranks, times_drawn
+from calipers.statistics.score_arrays import descending_ranks, times_drawn
 from calipers.statistics.score_arrays import matrix
 from calipers.statistics.significance import SEED
 from calipers.support.plurals import counted
