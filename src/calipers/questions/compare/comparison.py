@@ -453,7 +453,7 @@ class Comparison(Result):
 
     def conclusions(self) -> list[str]:
         """Return one sentence per measure about the systems that differ, and one about equivalence if tested."""
-        from calipers.questions.compare.conclusions import conclusions
+        from calipers.questions.compare.significance_marks import conclusions
 
         return conclusions(self)
 
