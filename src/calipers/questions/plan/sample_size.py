@@ -18,7 +18,7 @@ from calipers.results.tables import Cell, Table
 from calipers.statistics.differences import all_pairs
 from calipers.statistics.power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.statistics.significance import SEED
-from calipers.statistics.simulated_power import SIMULATED, Pilot, SimulatedExperiments
+from calipers.statistics.power import SIMULATED, Pilot, SimulatedExperiments
 from calipers.support.checks import (
     Pairs,
     check_alpha,
