@@ -159,7 +159,7 @@ TABLES = {
     "EffectSize": "calipers.statistics.effect_sizes:EFFECTS",
     "Design": "calipers.questions.plan.sample_size:ALL_DESIGNS",
     "FusionMethod": "calipers.questions.fuse.methods:METHODS",
-    "ScoreScaling": "calipers.questions.fuse.scaling:SCALINGS",
+    "ScoreScaling": "calipers.questions.fuse.methods:SCALINGS",
 }
 
 

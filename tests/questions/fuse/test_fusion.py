@@ -28,7 +28,7 @@ from calipers.native.ids import Ids
 from calipers.questions.fuse.combine import fused as fused_run
 from calipers.questions.fuse.methods import METHODS
 from calipers.questions.fuse.oracles import judged, sorted_score
-from calipers.questions.fuse.scaling import SCALINGS
+from calipers.questions.fuse.methods import SCALINGS
 from run_calipers import calipers
 
 Ranked = dict[str, float]
@@ -386,7 +386,7 @@ def test_a_look_ahead_is_never_worse_than_a_run_that_keeps_to_the_rule(
     runs = random_runs(seed, queries=3, runs=2 + seed % 4, documents=25)
     grades = random_grades(seed, queries=3, documents=25)
     exact = {kind: cal.questions.fuse.fusion_bound(grades, runs, kind) for kind in ("pareto", "majoritarian")}
-    monkeypatch.setattr("calipers.questions.fuse.allowed_orders.LAYER", 1)
+    monkeypatch.setattr("calipers.questions.fuse.oracles.LAYER", 1)
     for kind, best in exact.items():
         made = cal.questions.fuse.fusion_bound(grades, runs, kind)
         assert made.exactness == "look-ahead" or made.to_dict() == best.to_dict()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         rule_of_votes as rule_of_votes,
         sorted_score as sorted_score,
     )
-    from calipers.questions.fuse.pairwise import NOISE as NOISE, sort_by_votes as sort_by_votes
-    from calipers.questions.fuse.scaling import scaled as scaled
+    from calipers.questions.fuse.methods import NOISE as NOISE, sort_by_votes as sort_by_votes
+    from calipers.questions.fuse.methods import scaled as scaled
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -18,7 +18,7 @@ from calipers.lists import Floats, Ints
 from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.questions.fuse.methods import Votes, method
-from calipers.questions.fuse.scaling import constant
+from calipers.questions.fuse.methods import constant
 from calipers.support.checks import check_whole
 from calipers.support.plurals import counted
 

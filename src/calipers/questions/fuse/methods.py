@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from calipers.errors import CalipersError
 from calipers.evaluation.candidates import ScoredCandidates
 from calipers.lists import Floats, Ints
-from calipers.questions.fuse.pairwise import condorcet_order, copeland_score
-from calipers.questions.fuse.scaling import scaled
+from calipers.native.scanner import sort_by_votes as sort_by_votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,3 +159,130 @@ def method(name: str) -> Method:
     if known is None:
         raise CalipersError(f"unknown method '{name}'; expected one of {', '.join(METHODS)}")
     return known
+
+
+Scaling = Callable[[ScoredCandidates], Floats]
+
+
+def minmax(scored: ScoredCandidates) -> Floats:
+    """Scale scores linearly from 1 for the first document of a list to 0 for the last."""
+    low, high = _ends(scored)
+    above = scored.score - scored.of_list(low)
+    above /= scored.of_list(_or_one(high - low))
+    return above
+
+
+def z(scored: ScoredCandidates) -> Floats:
+    """Scale scores to standard deviations above the mean of their list."""
+    mean = _sums(scored, scored.score) / scored.length
+    apart = scored.score - scored.of_list(mean)
+    apart /= scored.of_list(_or_one(np.sqrt(_sums(scored, apart**2) / scored.length)))
+    return apart
+
+
+def rank(scored: ScoredCandidates) -> Floats:
+    """Replace scores by values from 1 for the first of n documents to 1/n for the last."""
+    return 1.0 - (scored.rank - 1) / scored.of_list(scored.length)
+
+
+def share(scored: ScoredCandidates) -> Floats:
+    """Scale the scores above the minimum so that they add up to 1."""
+    low, _ = _ends(scored)
+    above = scored.score - scored.of_list(low)
+    above /= scored.of_list(_or_one(_sums(scored, above)))
+    return above
+
+
+def plain(scored: ScoredCandidates) -> Floats:
+    """Return the scores unchanged."""
+    return scored.score
+
+
+SCALINGS: dict[str, Scaling] = {"minmax": minmax, "z": z, "rank": rank, "sum": share, "none": plain}
+
+
+def scaled(scored: ScoredCandidates, how: str) -> Floats:
+    """Return the normalised score of each entry."""
+    if how not in SCALINGS:
+        raise CalipersError(f"unknown normalisation '{how}'; expected one of {', '.join(SCALINGS)}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = SCALINGS[how](scored)
+    if not np.isfinite(scores).all():
+        raise CalipersError(f"scores are too large for the normalisation '{how}'; use the normalisation 'rank'")
+    if how not in ("rank", "none") and (same := constant(scored)).any():
+        scores[scored.of_list(same)] = 1.0
+    return scores
+
+
+def constant(scored: ScoredCandidates) -> NDArray[np.bool_]:
+    """Return True for lists in which all documents have the same score."""
+    low, high = _ends(scored)
+    return np.asarray(low == high)
+
+
+def _ends(scored: ScoredCandidates) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest score of each list. Lists are sorted by score."""
+    return scored.score[scored.starts[1:] - 1], scored.score[scored.starts[:-1]]
+
+
+def _sums(scored: ScoredCandidates, values: Floats) -> Floats:
+    return np.add.reduceat(values, scored.starts[:-1])
+
+
+def _or_one(values: Floats) -> Floats:
+    return np.where(values > 0, values, 1.0)
+
+
+CELLS_AT_ONCE = 1 << 20  # pairs per block, so that a block fits into the cache
+NOISE = 1e-12  # a smaller difference, as a share of the sum of weights, is no majority
+
+
+def condorcet_order(scored: ScoredCandidates, weight: Floats, start: Ints) -> Floats:
+    """Sort the candidates of each query by majority (CondorcetFuse). Return n for the first of n, 1 for the last.
+
+    This is a stable merge sort that starts from the order `start`. Two documents change places only if the runs that
+    want this have more weight than the runs that do not. Majorities can form cycles, so another sort algorithm may give
+    another result. In this result, at least half of the weight supports each document over the next.
+    """
+    return sorted_by_votes(scored, start, weight, NOISE * weight.sum())
+
+
+def sorted_by_votes(scored: ScoredCandidates, start: Ints, weight: Floats, *comparator: Any) -> Floats:
+    """Merge sort the candidates of each query by votes. Return n for the first of n candidates, 1 for the last.
+
+    comparator: arguments of `sort_by_votes` after the weights.
+    """
+    return places(scored, sort_by_votes(start, scored.offsets, scored.rank_rows, weight, *comparator))
+
+
+def places(scored: ScoredCandidates, order: Ints) -> Floats:
+    """Return n for the first of the n candidates of a query in this order, and 1 for the last."""
+    score = np.empty(len(order))
+    score[order] = np.repeat(scored.offsets[1:], np.diff(scored.offsets)) - np.arange(len(order))
+    return score
+
+
+def copeland_score(scored: ScoredCandidates, weight: Floats) -> Floats:
+    """Return how many candidates of the query each candidate beats, minus how many beat it. Takes quadratic time."""
+    rank = scored.all_ranks()
+    score = np.zeros(len(scored))
+    uniform = bool((weight == weight[0]).all() and weight[0] > 0)
+    for start, end in zip(scored.offsets[:-1].tolist(), scored.offsets[1:].tolist(), strict=True):
+        here = np.ascontiguousarray(rank[:, start:end])
+        size = end - start
+        step = max(1, CELLS_AT_ONCE // max(size, 1))
+        for a in range(0, size, step):
+            rows = slice(a, min(a + step, size))
+            votes = np.zeros((rows.stop - a, size - a), np.int16 if uniform else np.float64)
+            for each, counts in zip(here, weight.tolist(), strict=True):
+                above, below = each[rows, None] < each[None, a:], each[rows, None] > each[None, a:]
+                if uniform:
+                    votes += above
+                    votes -= below
+                else:
+                    votes += counts * (above.view(np.int8) - below.view(np.int8))
+            won = np.sign(votes) if uniform else np.sign(votes) * (np.abs(votes) > NOISE * weight.sum())
+            # Pairs inside the block are counted from both sides, other pairs from one side.
+            score[start + a : start + rows.stop] += won.sum(axis=1)
+            score[start + rows.stop : end] -= won[:, rows.stop - a :].sum(axis=0)
+    return score
