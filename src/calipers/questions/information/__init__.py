@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         in_parallel as in_parallel,
         pairs_of_grades as pairs_of_grades,
     )
-    from calipers.questions.information.ric_of_preferences import (
+    from calipers.questions.information.ric_scores import (
         PreferenceRic as PreferenceRic,
         preference_ric as preference_ric,
     )

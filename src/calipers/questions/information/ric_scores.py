@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.preferences import Preferences
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats
-from calipers.measures.information import CUTS
-from calipers.questions.information.rankings import notes_on_silent
+from calipers.measures.information import CUTS, order_information
+from calipers.questions.information.rankings import QueryRankings, Rankings, in_parallel, notes_on_silent
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
-from calipers.results.tables import Table
+from calipers.results.tables import Cell, Table
 from calipers.support.checks import check_choice, check_type
 from calipers.support.plurals import counted
 
@@ -120,3 +121,113 @@ def ric(evaluation: Evaluation, *, rel: float = 1.0, cut: str = "relevant") -> R
     )
     warn_user(study.notes, evaluation.warn)
     return study
+
+
+DRAWS = 5
+SEED = 42
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreferenceRic(Result):
+    """RIC of each system on judged pairs, for each query."""
+
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    bits: Floats  # [system, query]; below 0 if more pairs are in the wrong order than in the right order
+    null: Floats  # [draw, system, query]: RIC of shuffled lists, without the sign
+    skipped: int = 0  # number of queries without an ordered pair
+    notes: tuple[str, ...] = ()  # notes about the runs
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Title with the numbers of systems and queries."""
+        return f"RIC of {counted(len(self.systems), 'system')} on judged pairs of {counted(len(self.queries), 'query')}"
+
+    @property
+    def summary(self) -> str:
+        """The conclusion in one or two sentences."""
+        signed = self.bits.mean(axis=1)
+        best = int(signed.argmax())
+        shuffled = float(self.null.mean())
+        return (
+            f"{self.systems[best]} agrees best with the judged pairs: {signed[best]:.4f} bits. Shuffled lists get "
+            f"{shuffled:.4f}."
+        )
+
+    def tables(self) -> Tables:
+        """Return the tables by name."""
+        return Tables({"means": self._means, "queries": self.per_query})
+
+    def _means(self) -> Table:
+        """system, RIC, signed, null_mean (of shuffled lists)."""
+        columns = (np.abs(self.bits).mean(axis=1), self.bits.mean(axis=1), self.null.mean(axis=(0, 2)))
+        rows = tuple(zip(self.systems, *(column.tolist() for column in columns), strict=True))
+        return Table(("system", "RIC", "signed", "null_mean"), rows, self.metadata)
+
+    def per_query(self) -> Table:
+        """system, query, RIC, signed."""
+        rows: list[tuple[Cell, ...]] = [
+            (system, query, abs(bits), bits)
+            for system, of_system in zip(self.systems, self.bits.tolist(), strict=True)
+            for query, bits in zip(self.queries, of_system, strict=True)
+        ]
+        return Table(("system", "query", "RIC", "signed"), tuple(rows), self.metadata)
+
+
+def preference_ric(
+    evaluation: Evaluation, *, cut: str = "relevant", draws: int = DRAWS, seed: int = SEED
+) -> PreferenceRic:
+    """Return the RIC of each run on judged pairs of documents, and that of shuffled lists.
+
+    cut: lists end after the last document that is preferred to another (`relevant`), or are not cut (`none`).
+    draws, seed: number of times the lists are shuffled, and the seed.
+
+    >>> import calipers as cal
+    >>> judged = cal.Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c"), ("q", "c", "a"), ("q", "a", "b")])
+    >>> exp = cal.Experiment(judged, {"s": {"q": {"a": 3, "b": 2, "c": 1}}})
+    >>> print(cal.questions.information.preference_ric(exp, draws=1).table().rows[0][:3])
+    ('s', 0.18872187554086717, 0.18872187554086717)
+    """
+    check_type("evaluation", evaluation, Evaluation, "an Experiment")
+    if not isinstance(evaluation.known, Preferences):
+        raise CalipersError("the judgments are grades, not preferences: use calipers.questions.information.ric")
+    found = preference_ric_of(Rankings.of_evaluation(evaluation, 1.0, cut), draws, seed, evaluation.jobs)
+    warn_user(found.notes, evaluation.warn)
+    return found
+
+
+def preference_ric_of(
+    rankings: Rankings, draws: int = DRAWS, seed: int = SEED, jobs: int | None = None
+) -> PreferenceRic:
+    """Return the RIC of these rankings on judged pairs of documents."""
+
+    def of_query(query: QueryRankings) -> tuple[str, Floats, Floats]:
+        random = np.random.default_rng([seed, query.draw])
+        shuffled = [_signed(query, query.shuffled(random)) for _ in range(draws)]
+        return query.query, _signed(query, query.rank), np.abs(np.array(shuffled))
+
+    found = list(in_parallel(of_query, rankings.queries(), jobs))
+    if not found:
+        raise CalipersError("no query has an ordered pair of documents", file=rankings.judgments.name)
+    names, bits, null = zip(*found, strict=True)
+    return PreferenceRic(
+        systems=rankings.systems,
+        queries=tuple(names),
+        bits=np.array(bits).T,
+        null=np.moveaxis(np.array(null), 0, 2),
+        skipped=len(rankings.judgments.queries) - len(names),
+        notes=rankings.notes,
+        metadata={"draws": draws, "seed": seed},
+    )
+
+
+def _signed(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
+    """Return the RIC of each system, negative if more pairs are in the wrong order. Tied pairs count half each way."""
+    rank = query.until_last_relevant(rank)
+    right, wrong = np.zeros(len(rank)), np.zeros(len(rank))
+    for better, worse in query.sides(rank, *query.ties):
+        beyond = tuple(range(1, better.ndim))
+        right += np.count_nonzero(better < worse, axis=beyond) / len(query.ties)
+        wrong += np.count_nonzero(better > worse, axis=beyond) / len(query.ties)
+    return np.copysign(order_information(right, wrong) / query.size, right - wrong) + 0.0
