@@ -49,7 +49,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 )
 @click.option(
     "--pad",
-    type=LibraryChoice("calipers.questions.metaeval.distance:DENOMINATORS"),
+    type=LibraryChoice("calipers.questions.metaeval.consistency:DENOMINATORS"),
     default="absolute",
     show_default=True,
     help="Denominator of the percentage absolute difference: |max| (absolute), or max as printed (literal).",

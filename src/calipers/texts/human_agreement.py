@@ -21,7 +21,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import SEED
-from calipers.questions.metaeval.distance import percentage_absolute_increase
+from calipers.questions.metaeval.consistency import percentage_absolute_increase
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores, order_of
 from calipers.results.tables import Cell, Table

@@ -16,8 +16,8 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.questions.metaeval.consistency import split_half_swap_rate, stability, swap_rate
-from calipers.questions.metaeval.distance import percentage_absolute_difference, percentage_absolute_increase
-from calipers.questions.metaeval.families import confronted, families
+from calipers.questions.metaeval.consistency import percentage_absolute_difference, percentage_absolute_increase
+from calipers.questions.metaeval.power import confronted, families
 from calipers.questions.metaeval.measure_study import TABLES, MetaEvaluation, metaeval
 from calipers.questions.metaeval.power import conflicts, discriminative_power
 from calipers.questions.metaeval.query_sets import broad_and_focused, by_difference, document_halves, set_size

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
         stability as stability,
         swap_rate as swap_rate,
     )
-    from calipers.questions.metaeval.distance import (
+    from calipers.questions.metaeval.consistency import (
         percentage_absolute_difference as percentage_absolute_difference,
         percentage_absolute_increase as percentage_absolute_increase,
     )
