@@ -41,7 +41,7 @@ def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Outp
 
         output.write_text("\n".join(_cards(name) for text in names for name in words_of(text)))
         return
-    from calipers.questions.properties.measure_list import list_measures
+    from calipers.questions.properties.cards import list_measures
     from calipers.results.tables import Table
     from calipers.texts.cards import text_measure_rows
 

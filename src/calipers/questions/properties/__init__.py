@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from calipers.questions.properties.cards import Card as Card, measure_card as measure_card, references as references
     from calipers.questions.properties.examined_measures import subjects_of as subjects_of
     from calipers.questions.properties.impossibility import contradictions as contradictions, in_words as in_words
-    from calipers.questions.properties.measure_list import list_measures as list_measures
+    from calipers.questions.properties.cards import list_measures as list_measures
     from calipers.questions.properties.property_tables import (
         DOCUMENT as DOCUMENT,
         FURTHER as FURTHER,

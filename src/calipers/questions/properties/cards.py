@@ -9,13 +9,14 @@ from typing import Any
 from calipers.measures.dialects import trec_names
 from calipers.measures.forms.base import OPAQUE, Form, number
 from calipers.measures.grammar import parse
-from calipers.measures.registry import Declaration, Measure, look_up, other_names
+from calipers.measures.registry import Declaration, Measure, all_declared, look_up, other_names
 from calipers.questions.properties.examined_measures import Examined, Subject, subject_of
 from calipers.questions.properties.readers import reader, tie_rule
 from calipers.questions.properties.small_rankings import lists_of
 from calipers.questions.properties.table_notes import NOTES
 from calipers.questions.properties.verdicts import NINE, Properties, examine
 from calipers.results.tables import Table
+from calipers.support.checks import check_type
 
 _REFERENCE = re.compile(r"\b(19|20)\d\d\b|trec_eval \d")
 HIGH_GRADE, MANY = 3.0, 64  # beyond the grades that properties are examined on; documents that are shown
@@ -228,3 +229,23 @@ def _legend(properties: Properties) -> str:
         f"Grades tried: {grades}. 10;1 is a ranking whose top two are 1 and 0, with a 1 outside; "
         "h is a grade of one half, ? an unjudged document."
     )
+
+
+COLUMNS = ("measure", "description", "other names")
+
+
+def list_measures(text: str = "") -> Table:
+    """Return the measures whose name, description or other names contain a text. Without a text, return all measures.
+
+    Capital and small letters are the same. `measure_card` shows everything about one measure.
+
+    >>> list_measures("geometric")["measure"]
+    ['gm_bpref', 'gm_map']
+    """
+    rows = [
+        (each.name, each.sentence.partition("\n")[0], ", ".join(other_names(each)), trec_names(each.name))
+        for each in all_declared()
+    ]
+    check_type("text", text, str, "a part of a name or description")
+    wanted = text.lower()
+    return Table(COLUMNS, tuple(row[:3] for row in rows if wanted in " ".join([*row[:3], *row[3]]).lower()))
