@@ -262,7 +262,7 @@ def test_unknown_documents_far_below_the_cutoff_change_nothing(name: str, monkey
     }
     assert top_unknown(cal.parse(name).form) is not None
     found = [cal.Experiment(judged, runs, name).ranges(unseen=unseen) for unseen in (0, 1, 9)]
-    monkeypatch.setattr("calipers.questions.ranges.open_scores.top_unknown", lambda form: None)
+    monkeypatch.setattr("calipers.questions.ranges.open_lists.top_unknown", lambda form: None)
     for few, unseen in zip(found, (0, 1, 9), strict=True):
         whole = cal.Experiment(judged, runs, name).ranges(unseen=unseen)
         assert np.array_equal(few.low[few.measures[0]], whole.low[whole.measures[0]])

@@ -23,7 +23,7 @@ from calipers.measures.forms.shares import numerator_and_denominator
 from calipers.questions.pool.judging_pools import JudgingPool
 from calipers.questions.ranges.extreme_grades import extreme_grades, growth_of
 from calipers.questions.ranges.gradings import CELLS
-from calipers.questions.ranges.open_scores import OpenScores
+from calipers.questions.ranges.open_lists import OpenScores
 from calipers.questions.ranges.score_ranges import ranges
 from calipers.results.tables import Table
 

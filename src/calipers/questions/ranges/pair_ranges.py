@@ -43,7 +43,7 @@ from calipers.questions.ranges.gradings import (
     best_quotient,
     spread,
 )
-from calipers.questions.ranges.open_scores import OpenScores, range_of
+from calipers.questions.ranges.open_lists import OpenScores, range_of
 from calipers.results.messages import with_incomplete_runs
 from calipers.results.result import Result, Tables
 from calipers.results.scores import means
