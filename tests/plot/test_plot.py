@@ -18,7 +18,7 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.plot.specifications import COLOURS
 from calipers.plot.systems import placed
-from calipers.report.embedded_data import chart_spec
+from calipers.report.section import chart_spec
 from calipers.texts.charts import agreement_chart
 from calipers.texts.human_agreement import Agreement, HumanCorrelation
 from conftest import Require, valid_spec

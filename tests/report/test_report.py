@@ -24,7 +24,7 @@ pytest.importorskip("vl_convert")
 from calipers.plot.page import script_data
 from calipers.questions.diff.first_documents import first_documents
 from calipers.report import page as pages
-from calipers.report.embedded_data import by_column
+from calipers.report.section import by_column
 from calipers.report.material import Material
 from calipers.report.sections import SECTIONS
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.questions.compare.comparison import Comparison
-from calipers.report.page_tables import p_text
+from calipers.report.section import p_text
 from calipers.results.tables import as_number
 from calipers.statistics.differences import Differences
 from calipers.statistics.power import smallest_n

@@ -7,7 +7,7 @@ from collections import Counter
 from calipers import plot
 from calipers.questions.diff.difference import Difference, QueryChange
 from calipers.report.material import Material
-from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, number, p_value, plain_rows
+from calipers.report.section import Cell, Column, Grid, Row, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 
 LISTED = 4  # number of documents that a cell names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calipers import plot
 from calipers.questions.judges.judge_study import JudgeStudy
 from calipers.report.material import Material
-from calipers.report.page_tables import Column, Grid, name, number, plain_rows
+from calipers.report.section import Column, Grid, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure, one
 from calipers.results.tables import Table
 

@@ -8,7 +8,7 @@ from calipers import plot
 from calipers.errors import CalipersError
 from calipers.questions.properties.verdicts import SEVEN, Properties
 from calipers.report.material import Material
-from calipers.report.page_tables import Cell, Column, Grid, Row, name, share
+from calipers.report.section import Cell, Column, Grid, Row, name, share
 from calipers.report.section import Detail, Section, one
 
 WORDS = {

@@ -8,7 +8,7 @@ from calipers.measures.exactness import exactness_notes
 from calipers.measures.populations import what_is_shuffled
 from calipers.plot.vega import notice
 from calipers.report.material import Material
-from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_rows
+from calipers.report.section import Cell, Column, Grid, name, number, plain_rows
 from calipers.report.provenance import Provenance
 from calipers.report.section import Detail, Section
 

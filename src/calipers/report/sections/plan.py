@@ -6,7 +6,7 @@ from calipers import plot
 from calipers.errors import CalipersError
 from calipers.questions.plan.sample_size import plan
 from calipers.report.material import Material
-from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, number
+from calipers.report.section import Cell, Column, Grid, Row, count, name, number
 from calipers.report.section import Detail, Section, one
 from calipers.statistics.power import smallest_n
 

@@ -9,7 +9,7 @@ import numpy as np
 from calipers import plot
 from calipers.questions.information.information_difference import InformationDifference
 from calipers.report.material import Material
-from calipers.report.page_tables import Column, Grid, name, number, plain_rows
+from calipers.report.section import Column, Grid, name, number, plain_rows
 from calipers.report.section import Detail, Section, one
 
 PAIRS = 20
