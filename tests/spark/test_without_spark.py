@@ -16,7 +16,7 @@ from calipers.evaluation.options import ScoringOptions
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
-from calipers.spark.failures import translated
+from calipers.spark.session import translated
 from calipers.spark.worker import JUDGMENTS, Task
 from conftest import Require
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from calipers.collection.column_names import columns_of
 from calipers.errors import CalipersError
-from calipers.spark.failures import MARK
+from calipers.spark.session import MARK
 from calipers.spark.session import sql
 
 Frame = Any  # a Spark DataFrame

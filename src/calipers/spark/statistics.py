@@ -13,7 +13,7 @@ from calipers.errors import CalipersError, warn_user
 from calipers.lists import Ints
 from calipers.results.averages import expansion, mean, total
 from calipers.spark.columns import Frame, about, named
-from calipers.spark.failures import translated
+from calipers.spark.session import translated
 from calipers.spark.session import map_in_arrow, sql
 from calipers.support.plurals import counted
 from calipers.support.record import Record
