@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import ArrayRun
-from calipers.conventions import convention
+from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.options import ScoringOptions
 from calipers.measures.registry import Measure
+from calipers.native.columns import Precision
 from calipers.results.tables import as_number
+from calipers.support.checks import Policy
+from calipers.support.choices import TieRule
 from calipers.support.plurals import counted
-from calipers.tools.keywords import ScoringKeywords
 
 
 class GroupScore:
@@ -63,3 +67,45 @@ class GroupScore:
                 raise CalipersError(f"{self.name} needs to know the documents of each query: give the data its group")
             found = self._known[data] = Judgments.from_arrays(labels, group=np.asarray(groups, np.int64))
         return found
+
+
+class ScoringKeywords(TypedDict, total=False):
+    """Scoring options by name, as `evaluate` takes them. A test compares them with `ScoringOptions`."""
+
+    like: str | Convention | None
+    ties: TieRule | None
+    relevant: float | None
+    depth: int | None
+    condensed: bool
+    empty: Policy | None
+    missing: Policy | None
+    degenerate: Policy | None
+    precision: Precision | None
+
+
+Found = TypeVar("Found")
+LARGEST = sys.float_info.max  # replaces infinity, which keeps the ranks
+
+
+def with_infinite_scores(score: Callable[[Any], Found], run: Mapping[str, Any]) -> Found:
+    """Call a function with a run. If it refuses infinite scores, replace them and call it again.
+
+    >>> def largest(run):
+    ...     if math.inf in run["q"].values():
+    ...         raise CalipersError("a score is infinite")
+    ...     return max(run["q"], key=run["q"].get)
+    >>> with_infinite_scores(largest, {"q": {"a": 1.0, "b": math.inf}})
+    'b'
+    """
+    try:
+        return score(run)
+    except CalipersError:
+        found = {query: _finite(ranked) if isinstance(ranked, Mapping) else ranked for query, ranked in run.items()}
+        if found == run:
+            raise
+        return score(found)
+
+
+def _finite(ranked: Mapping[str, Any]) -> dict[str, Any]:
+    ends = {math.inf: LARGEST, -math.inf: -LARGEST}
+    return {document: ends[each] if each in (math.inf, -math.inf) else each for document, each in ranked.items()}

@@ -31,8 +31,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.dialects import ALL_TREC_9, NICKNAMES, NICKNAMES_9, ROOTS
 from calipers.native.columns import Retrieved
-from calipers.tools.infinite_scores import with_infinite_scores
-from calipers.tools.trec_eval.lines import FLOOR
+from calipers.tools.group_scores import with_infinite_scores
+from calipers.tools.trec_eval.report import FLOOR
 from calipers.tools.trec_eval.report import ReportedMeasure
 from calipers.tools.trec_eval.request import Request
 

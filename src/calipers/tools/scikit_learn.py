@@ -16,7 +16,7 @@ from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
 from calipers.support.extras import load
 from calipers.tools.group_scores import GroupScore
-from calipers.tools.keywords import ScoringKeywords
+from calipers.tools.group_scores import ScoringKeywords
 
 
 def scorer(measure: str | Measure, *, higher_is_better: bool = True, **options: Unpack[ScoringKeywords]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.judgments import Judgments
+from calipers.collection.reader import scan
 from calipers.collection.runs import Run
 from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
@@ -21,10 +22,9 @@ from calipers.measures.interpolated import ROUNDINGS
 from calipers.measures.registry import Measure, look_up
 from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
-from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
-from calipers.tools.trec_eval.refusals import Refused
-from calipers.tools.trec_eval.request import Request
-from calipers.tools.trec_eval.zscores import ZScores, converted, read_zscores
+from calipers.native.plain import RowScanner, number
+from calipers.native.scan_error import ScanError
+from calipers.tools.trec_eval.request import Refused, Request
 
 
 @dataclass(frozen=True)
@@ -251,3 +251,52 @@ def _relevance_strings(lists: Lists, place: int, length: int, shown: Ints) -> li
     table[top.list[rows] - place * queries, top.first[rows] - 1] = sign
     ends = np.minimum(lists.length[place * queries :][:queries], length).tolist()
     return [table[q, : ends[q]].tobytes().decode("ascii") for q in shown.tolist()]
+
+
+FLOOR = 1e-5  # what a score below it counts in a geometric mean
+
+
+def z_line(name: str, query: str, value: float) -> str:
+    """Return the line of a z-score."""
+    return "Z" + line(name, query, value, whole=False)
+
+
+def line(name: str, query: str, value: float, whole: bool) -> str:
+    """Return the line of a measure, a query (or `all`) and a number."""
+    return text_line(name, query, f"{int(value)}" if whole else f"{value:6.4f}")
+
+
+def text_line(name: str, query: str, text: str) -> str:
+    """Return the line of a measure, a query (or `all`) and a text."""
+    return f"{name:<22}\t{query}\t{text}\n"
+
+
+FIELDS = ("query", "measure", "mean", "standard deviation")
+MISSING = -1_000_000.0  # where no mean is known, or all reference runs had one other score
+
+ZScores = dict[tuple[str, str], tuple[float, float]]  # mean and standard deviation of (query, measure)
+
+
+def read_zscores(path: str) -> ZScores:
+    """Read means and standard deviations from lines `query measure mean stddev`."""
+    rows = scan(path, lambda: RowScanner(_zscore_line))
+    return {(query, measure): (mean, deviation) for query, measure, mean, deviation, _ in rows}
+
+
+def _zscore_line(line: bytes) -> tuple[str, str, float, float]:
+    fields = line.split()
+    if len(fields) != len(FIELDS):
+        raise ScanError(f"expected {len(FIELDS)} fields ({', '.join(FIELDS)}), found {len(fields)}")
+    query, measure, mean, deviation = fields
+    return decode(query), decode(measure), number(mean, FIELDS[2]), number(deviation, FIELDS[3])
+
+
+def converted(zscores: ZScores, measure: str, queries: list[str], values: Floats) -> Floats:
+    """Return the scores of some queries in units of the standard deviation from the mean."""
+    known = np.array([(query, measure) in zscores for query in queries], bool)
+    found = [zscores.get((query, measure), (0.0, 0.0)) for query in queries]
+    mean, deviation = np.array(found, np.float64).reshape(-1, 2).T
+    spread = np.where(deviation == 0, 1.0, deviation)
+    with np.errstate(over="ignore", invalid="ignore"):  # of a deviation that is almost 0
+        score = np.where((deviation == 0) & (values != mean), MISSING, (values - mean) / spread)
+    return np.where(known, score, MISSING)

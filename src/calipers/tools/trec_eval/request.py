@@ -6,10 +6,10 @@ import getopt
 from collections.abc import Sequence
 from typing import Any
 
+from calipers.errors import CalipersError
 from calipers.measures.dialects import NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.support.record import Record
 from calipers.support.removed_names import farewell
-from calipers.tools.trec_eval.refusals import Refused
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
@@ -226,3 +226,11 @@ def _check(request: Request) -> None:
 _FLAGS = {"-q": "by_query", "-c": "complete", "-J": "judged_only", "-h": "help", "-v": "version", "--v9": "version_9"}
 _TEXTS = {"-R": "format", "-T": "results_format", "-Z": "zscores", "-D": "debug"}
 _NUMBERS = {"-l": "level", "-M": "depth", "-N": "documents"}
+
+
+class Refused(CalipersError):
+    """An error with an exit code of trec_eval's."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
