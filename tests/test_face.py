@@ -16,6 +16,7 @@ import pytest
 import calipers as cal
 from calipers.errors import CalipersError, UnknownName
 from calipers.support import choices
+from conftest import Require
 
 SOURCE = Path(cal.__file__).parent
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 1}}
@@ -119,36 +120,32 @@ def test_optional_packages_go_through_one_door() -> None:
 # -- names -----------------------------------------------------------------------------------------
 
 
-LAZY = (
-    "auditing",
-    "axioms",
-    "changes",
-    "collection",
-    "evaluation",
-    "fusion",
-    "information",
-    "judging",
-    "metaevaluation",
-    "results",
-    "stats",
+PACKAGES = (
+    "calipers",
+    *(f"calipers.{name}" for name in ("collection", "evaluation", "results", "statistics", "texts")),
+    *(f"calipers.questions.{path.parent.name}" for path in (SOURCE / "questions").glob("*/__init__.py")),
 )
 
 
-@pytest.mark.parametrize("package", ["calipers", "calipers.texts", *(f"calipers.{name}" for name in LAZY)])
-def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None:
-    package = import_module(package)
-    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    inside = f"{package.__name__}."
-    stated = {
-        alias.name: str(node.module).removeprefix(inside)
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(inside)
-        for alias in node.names
-        if alias.name == alias.asname
-    }
-    stated.pop("__version__", None)
-    assert stated == {name: home for home, names in package._HOMES.items() for name in names}
-    assert all(getattr(package, name) is not None for name in package.__all__)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_shows_what_it_offers(package: str) -> None:
+    module = import_module(package)
+    assert module.__all__
+    assert dir(module) == sorted(module.__all__)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+
+
+@pytest.mark.parametrize("package", ["calipers", "calipers.statistics", "calipers.questions.check"])
+def test_tab_completes_the_names_of_a_package(package: str, require: Require) -> None:
+    script = require.module("jedi").Script(f"import {package} as package\npackage.")
+    completed = {found.name for found in script.complete(2, len("package."))}
+    assert set(import_module(package).__all__) <= completed
+
+
+@pytest.mark.parametrize("old", ["stats", "text", "limits", "unjudged", "axioms.verdicts"])
+def test_old_import_paths_say_where_they_went(old: str) -> None:
+    with pytest.raises(ImportError, match=f"`calipers.{old.split('.', maxsplit=1)[0]}` left Calipers in 0.4: "):
+        import_module(f"calipers.{old}")
 
 
 TABLES = {

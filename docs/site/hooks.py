@@ -22,6 +22,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
 
+from calipers.support.lazy_names import homes_of
+
 sys.path.insert(0, str(Path(__file__).parent))
 from measure_pages import measure_pages
 from spelling import misspelt
@@ -36,25 +38,16 @@ TITLES = {
     "lists": "Arrays of ranked lists",
     "results": "Scores and tables",
     "measures": "Measures",
-    "limits": "Bounds and normalisation",
-    "unjudged": "Unjudged documents",
-    "stats": "Tests and intervals",
-    "changes": "Changes between two systems",
-    "planning": "Planning",
-    "judging": "Judges",
-    "metaevaluation": "Meta-evaluation",
-    "axioms": "Properties and cards",
-    "information": "Evaluation as information",
-    "fusion": "Fusion",
+    "statistics": "Tests and intervals",
     "conventions": "Conventions of tools",
-    "auditing": "Audit of other tools",
     "report": "The report",
     "plot": "Charts",
-    "text": "Texts",
+    "texts": "Texts",
     "tools": "Inside other tools",
 }
 PACKAGES = (
-    *(f"calipers.{name}" for name in import_module("calipers")._MODULES),
+    *(f"calipers.{name}" for name, home in homes_of(import_module("calipers")).items() if home == "calipers"),
+    *(f"calipers.questions.{room}" for room in import_module("calipers.questions").__all__),
     "calipers.tools.pytrec_eval",
 )
 
@@ -88,22 +81,18 @@ def public() -> dict[str, list[tuple[str, str]]]:
     packages: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for package in ("calipers", *PACKAGES):
         module = import_module(package)
-        for name in module.__all__:
+        for name in getattr(module, "__all__", ()):
             if name.startswith("__") or f"{package}.{name}" in PACKAGES:
                 continue
             home = home_of(module, name)
-            packages[home.split(".")[1]].append((f"{package}.{name}", f"{home}.{name}"))
+            room = home.split(".")[2 if home.startswith("calipers.questions.") else 1]
+            packages[room].append((f"{package}.{name}", f"{home}.{name}"))
     return packages
 
 
 def home_of(module: Any, name: str) -> str:
     """Return the module that defines an exported name. For aliases of types, the table of names knows it."""
-    for home, names in getattr(module, "_HOMES", {}).items():
-        if name in names:
-            found = f"{module.__name__}.{home}"
-            break
-    else:
-        found = module.__name__
+    found = homes_of(module).get(name, module.__name__)
     value = getattr(module, name)
     inside = getattr(value, "__module__", "")
     return inside if inside.startswith("calipers.") and hasattr(import_module(inside), name) else found
@@ -113,7 +102,7 @@ def reference() -> dict[str, str]:
     """Return one page per package, and one page that lists all names."""
     pages, index = {}, ["# The library", "", "All public names, by package.", ""]
     packages = public()
-    for package in sorted(packages, key=lambda package: (*TITLES, package).index(package)):
+    for package in sorted(packages, key=lambda package: ((*TITLES, package).index(package), package)):
         title = TITLES.get(package, package.capitalize())
         by_home = {home: name for name, home in reversed(packages[package])}  # one entry per object
         names = sorted(((name, home) for home, name in by_home.items()), key=lambda pair: pair[0].lower())

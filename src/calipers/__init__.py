@@ -68,8 +68,7 @@ if TYPE_CHECKING:
     from calipers.questions.metaeval.measure_study import metaeval as metaeval
     from calipers.questions.plan.sample_size import plan as plan
     from calipers.questions.pool.judging_pools import pool as pool
-    from calipers.questions.properties.cards import measure_card as measure_card
-    from calipers.questions.properties.cards import list_measures as list_measures
+    from calipers.questions.properties.cards import list_measures as list_measures, measure_card as measure_card
     from calipers.questions.properties.verdicts import properties as properties
     from calipers.questions.queries import query_types as query_types
     from calipers.questions.sampled.full_from_sampled import (

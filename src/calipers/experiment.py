@@ -219,7 +219,7 @@ class Experiment(Evaluation):
         other_judgments: OtherJudgments = "error",
         warn: bool = True,
     ) -> Check:
-        """Check that a system does not drop against a baseline, or reaches a floor. See `calipers.questions.check.check`.
+        """Check that a system does not drop against a baseline, or reaches a floor. See `questions.check`.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
@@ -311,7 +311,7 @@ class Experiment(Evaluation):
         samples: Samples | None = None,
         seed: int = SEED,
     ) -> JudgeStudy:
-        """Return how well judges agree with the judgments, and what that does to systems. See `calipers.questions.judges`.
+        """Return how well judges agree with the judgments, and what that does to systems. See `questions.judges`.
 
         >>> exp = Experiment({"q": {"a": 1, "b": 0, "c": 1}}, None)
         >>> exp.judges({"llm": {"q": {"a": 1, "b": 1, "c": 1}}}).table()["agreement"]
@@ -495,7 +495,7 @@ class Experiment(Evaluation):
         number: str | float | None = None,
         run: str | None = None,
     ) -> Audit | MatchingConventions:
-        """Return the figures of other tools for the same rankings, and why they differ. See `calipers.questions.audit.audit`.
+        """Return the figures of other tools for the same rankings, and why they differ. See `questions.audit`.
 
         >>> exp = Experiment({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "a": 1}}, "nDCG@10")
         >>> sorted(exp.audit(number="0.0000").tools_that_match())

@@ -24,8 +24,8 @@ pytest.importorskip("vl_convert")
 from calipers.plot.page import script_data
 from calipers.questions.diff.first_documents import first_documents
 from calipers.report import page as pages
-from calipers.report.section import by_column
 from calipers.report.material import Material
+from calipers.report.section import by_column
 from calipers.report.sections import SECTIONS
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 0}, "q3": {"x": 0, "y": 1, "z": 0}}

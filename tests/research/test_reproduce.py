@@ -19,9 +19,8 @@ from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
 from calipers.questions.fuse.combine import judged_part
-from calipers.questions.fuse.methods import METHODS as FUSING, Votes
+from calipers.questions.fuse.methods import METHODS as FUSING, Votes, condorcet_order
 from calipers.questions.fuse.oracles import judged as with_grades, sorted_score
-from calipers.questions.fuse.methods import condorcet_order
 from calipers.questions.information.rankings import Rankings
 from research.__main__ import root
 from research.golbus2013 import groups as golbus2013_groups, surrogates as golbus2013_surrogates, tables as golbus2013

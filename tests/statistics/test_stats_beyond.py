@@ -23,10 +23,10 @@ from calipers.questions.compare.comparison import COLUMNS, TESTS
 from calipers.questions.compare.leave_one_out import t_without, two_sided
 from calipers.questions.compare.significance_marks import mark_significance
 from calipers.statistics.bounded_intervals import range_of
+from calipers.statistics.correction import beyond, critical_value, dunnett
 from calipers.statistics.differences import Differences, against, all_pairs
 from calipers.statistics.effect_sizes import cliffs_delta, rank_biserial
 from calipers.statistics.equivalence_tests import p_equivalence
-from calipers.statistics.correction import beyond, critical_value, dunnett
 from calipers.statistics.significance import Settings, sign
 from conftest import Require
 

@@ -32,8 +32,7 @@ from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment
-    from calipers.questions.information.ric_scores import PreferenceRic
-    from calipers.questions.information.ric_scores import RicStudy
+    from calipers.questions.information.ric_scores import PreferenceRic, RicStudy
     from calipers.results.result import Result
 
 
@@ -108,8 +107,7 @@ def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output)
     calipers information ric qrels.txt runs/* --format csv
     """
     from calipers.collection.preferences import Preferences
-    from calipers.questions.information.ric_scores import preference_ric
-    from calipers.questions.information.ric_scores import RicStudy, ric as ric_of
+    from calipers.questions.information.ric_scores import RicStudy, preference_ric, ric as ric_of
 
     with progress(len(inputs.runs()), "runs") as advance:
         given = lists.experiment(inputs, advance)

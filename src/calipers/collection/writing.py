@@ -24,10 +24,9 @@ from calipers.collection.sources import Frame, Nested, read_judgments, read_run
 from calipers.errors import CalipersError
 from calipers.native.ids import encode
 from calipers.native.scan_error import shown
-from calipers.support.atomic_files import replacing
+from calipers.support.atomic_files import refuse_foreign, replacing
 from calipers.support.checks import check_type
 from calipers.support.extras import load
-from calipers.support.atomic_files import refuse_foreign
 
 Opener = Callable[[str], AbstractContextManager[Any]]
 

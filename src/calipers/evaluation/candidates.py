@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.id_codes import Words, as_words
-from calipers.collection.whole_runs import in_order
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
-from calipers.collection.whole_runs import WholeRun, whole_run
+from calipers.collection.whole_runs import WholeRun, in_order, whole_run
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.ids import Ids, decode

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.document_facts import Costs, notes_on_costs, read_costs, whole_runs, with_costs, with_retrieved
-from calipers.collection.mismatch import doubts_about
 from calipers.collection.judgments import Judgments, JudgmentsDigest
 from calipers.collection.mismatch import (
     MatchedQueries,
     Unmatched,
     check_unmatched,
+    doubts_about,
     no_query_in_common,
     uncut,
     unmatched_notes,
@@ -45,8 +45,7 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, MeasuresLike, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.results.messages import incomplete_runs
-from calipers.results.messages import RunSummary, notes_about, notes_on_lacking, seen_in, some
+from calipers.results.messages import RunSummary, incomplete_runs, notes_about, notes_on_lacking, seen_in, some
 from calipers.results.scores import Coverage, Scores
 from calipers.support.checks import check_type
 from calipers.support.choices import TieRule

@@ -14,10 +14,10 @@ from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
 from calipers.collection.matrices import is_sparse
 from calipers.collection.nested import holds_queries
-from calipers.collection.whole_runs import in_order
 from calipers.collection.records import holds_records, without_iterators
 from calipers.collection.runs import ArrayRun, RenamedRun, Run
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
+from calipers.collection.whole_runs import in_order
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.registry import Measure

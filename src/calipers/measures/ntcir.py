@@ -27,8 +27,7 @@ from typing import Any
 
 from calipers.measures.diversity import GAMMA, subtopic_recall
 from calipers.measures.forms import CUTOFF, IDEAL, RELEVANT, Cascade, Form, Smaller, TotalValue
-from calipers.measures.forms.blended import Blended, GeometricTotal, RankBiasedBlended
-from calipers.measures.forms.blended import FirstBlended, Preferred
+from calipers.measures.forms.blended import Blended, FirstBlended, GeometricTotal, Preferred, RankBiasedBlended
 from calipers.measures.forms.global_gain import OfGlobalGain, Sharp
 from calipers.measures.gains import GainFrom, LinearGain, gain_of
 from calipers.measures.parameters import GAIN, MAX_GRADE, POSITIVE_REL, REL, TOP_K, Parameter

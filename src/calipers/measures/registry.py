@@ -13,12 +13,11 @@ from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
-from calipers.measures.dialects import refusal
+from calipers.measures.dialects import refusal, shortened
 from calipers.measures.forms import Form
 from calipers.measures.forms.base import ComputationMethod
 from calipers.measures.forms.free import Free, UnjudgedGrade
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.dialects import shortened
 from calipers.measures.parameters import JUDGED_ONLY, REQUIRED, parameter_of
 from calipers.support.record import Record
 

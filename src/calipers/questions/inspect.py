@@ -9,12 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from calipers.collection.mismatch import doubts_about
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import (
     REASONS,
     MatchedQueries,
     NearMiss,
+    doubts_about,
     example_of_mismatch,
     in_brackets,
     near_misses,

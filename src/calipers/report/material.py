@@ -20,9 +20,7 @@ from calipers.evaluation.inputs import notes_on_grades
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
 from calipers.report.provenance import Provenance
-from calipers.results.messages import without_ambiguous_names
-from calipers.results.messages import with_incomplete_runs
-from calipers.results.messages import notes_on_lacking, seen_in
+from calipers.results.messages import notes_on_lacking, seen_in, with_incomplete_runs, without_ambiguous_names
 from calipers.results.scores import Reason, Scores
 from calipers.support.choices import Correction, TestName
 from calipers.support.plurals import counted

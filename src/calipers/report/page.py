@@ -23,11 +23,10 @@ from calipers.report.section import ALL, Detail, Section
 from calipers.report.sections import check_sections
 from calipers.report.verdict import Conclusion, Figure
 from calipers.results.scores import Scores
-from calipers.support.atomic_files import check_output, write_whole
+from calipers.support.atomic_files import check_output, refuse_foreign, write_whole
 from calipers.support.checks import Samples
 from calipers.support.choices import Correction, TestName
 from calipers.support.extras import load
-from calipers.support.atomic_files import refuse_foreign
 
 if TYPE_CHECKING:
     from calipers.experiment import Experiment

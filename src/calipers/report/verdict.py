@@ -265,8 +265,8 @@ def _steps(
             difference = float(f"{abs(_mean(material, measure, new) - _mean(material, measure, old)):.2g}")
             steps.append(
                 (
-                    f"Evaluate on more queries. About {needed:,} detect a true difference of {difference:g}. To plan for "
-                    "other differences:",
+                    f"Evaluate on more queries. About {needed:,} detect a true difference of {difference:g}. To plan "
+                    "for other differences:",
                     _command(
                         material,
                         "plan",

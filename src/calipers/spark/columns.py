@@ -7,8 +7,7 @@ from typing import Any
 
 from calipers.collection.column_names import columns_of
 from calipers.errors import CalipersError
-from calipers.spark.session import MARK
-from calipers.spark.session import sql
+from calipers.spark.session import MARK, sql
 
 Frame = Any  # a Spark DataFrame
 Column = Any

@@ -23,8 +23,7 @@ from calipers.measures.populations import OF_LISTS
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
 from calipers.spark.columns import ORDER, Frame, about_systems, judgment_rows, known_systems, named, run_rows
-from calipers.spark.session import translated
-from calipers.spark.session import map_in_arrow, sql
+from calipers.spark.session import map_in_arrow, sql, translated
 from calipers.spark.worker import JUDGMENTS, DegeneratePools, Task
 from calipers.support.choices import TieRule
 from calipers.support.record import Record

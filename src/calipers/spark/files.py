@@ -21,8 +21,7 @@ from calipers.native.columns import Columns
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import ScanError
 from calipers.spark.columns import ORDER, Frame, named
-from calipers.spark.session import translated
-from calipers.spark.session import map_in_arrow, sql
+from calipers.spark.session import map_in_arrow, sql, translated
 from calipers.support.extras import check_online
 from calipers.support.record import Record
 

@@ -13,8 +13,7 @@ from calipers.errors import CalipersError, warn_user
 from calipers.lists import Ints
 from calipers.results.averages import expansion, mean, total
 from calipers.spark.columns import Frame, about, named
-from calipers.spark.session import translated
-from calipers.spark.session import map_in_arrow, sql
+from calipers.spark.session import map_in_arrow, sql, translated
 from calipers.support.plurals import counted
 from calipers.support.record import Record
 
@@ -132,8 +131,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
 
     warn: as in `calipers.evaluate`.
     """
-    from calipers.results.messages import incomplete_runs
-    from calipers.results.messages import RunSummary, missing_names, notes_about, notes_on_lacking
+    from calipers.results.messages import RunSummary, incomplete_runs, missing_names, notes_about, notes_on_lacking
     from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)

@@ -34,8 +34,7 @@ from calipers.statistics.differences import (
     ratio,
     residual_deviation,
 )
-from calipers.statistics.score_arrays import ranks_of_sorted, times_drawn
-from calipers.statistics.score_arrays import matrix
+from calipers.statistics.score_arrays import matrix, ranks_of_sorted, times_drawn
 from calipers.support.checks import Samples as Samples, check_choice, lower_case
 from calipers.support.plurals import counted, plural_of
 

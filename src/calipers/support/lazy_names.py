@@ -40,8 +40,8 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
 def homes_of(module: ModuleType) -> dict[str, str]:
     """Return the module of each name that a package imports under `if TYPE_CHECKING`, read from its source."""
-    assert module.__spec__ is not None
-    source = module.__spec__.loader.get_source(module.__name__)  # type: ignore[union-attr]  # also inside archives
-    tree: Any = compile(source, module.__name__, "exec", PyCF_ONLY_AST)
+    assert module.__file__ is not None
+    with open(module.__file__, encoding="utf-8") as file:
+        tree: Any = compile(file.read(), module.__file__, "exec", PyCF_ONLY_AST)
     blocks = [node.body for node in tree.body if getattr(getattr(node, "test", None), "id", "") == "TYPE_CHECKING"]
     return {name.asname or name.name: node.module for body in blocks for node in body for name in node.names}

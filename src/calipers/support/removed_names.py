@@ -6,6 +6,7 @@ It is the only place that knows them: commands, options, measures and names in P
 from __future__ import annotations
 
 import re
+import sys
 from typing import Literal
 
 Kind = Literal["command", "option", "measure", "name"]
@@ -109,6 +110,18 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "xinfap": "use infNDCG, or NIST's sample_eval.pl",
     },
     "name": {
+        "limits": "its names are in calipers.questions.bounds, queries and sampled",
+        "unjudged": "its names are in calipers.questions.ranges and pool",
+        "axioms": "its names are in calipers.questions.properties",
+        "changes": "its names are in calipers.questions.diff and check",
+        "auditing": "its names are in calipers.questions.audit",
+        "judging": "its names are in calipers.questions.judges",
+        "planning": "its names are in calipers.questions.plan",
+        "metaevaluation": "its names are in calipers.questions.metaeval",
+        "information": "its names are in calipers.questions.information",
+        "fusion": "its names are in calipers.questions.fuse",
+        "stats": "its names are in calipers.statistics; compare is in calipers.questions.compare",
+        "text": "its names are in calipers.texts",
         "FeatureFile": "use `sklearn.datasets.load_svmlight_file`",
         "read_features": "use `sklearn.datasets.load_svmlight_file`",
         "rankers": "LightGBM, XGBoost and RankLib train, with measures of `calipers.tools` as their metrics",
@@ -147,3 +160,16 @@ def farewell(kind: str, name: str, command: str = "") -> str | None:
     key = re.split(r"[(@.]|_(?=\d)", name)[0].lower() if kind == "measure" else name
     instead = table.get(f"{command} {key}") or table.get(key)
     return None if instead is None else f"`{name}` left Calipers in 0.4: {instead}; see CHANGELOG"
+
+
+class _OldPackages:
+    """Finder of packages that were moved: importing one is an error that says where its names are."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, *_: object) -> None:
+        parent, _, package = name.partition(".")
+        if parent == "calipers" and path is not None and (instead := _REMOVED["name"].get(package)):
+            raise ModuleNotFoundError(f"`{name}` left Calipers in 0.4: {instead}; see CHANGELOG", name=name)
+
+
+sys.meta_path.append(_OldPackages)  # asked last, after all finders of modules that exist

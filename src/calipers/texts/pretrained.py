@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.support.extras import load, missing
-from calipers.support.extras import offline_by, set_offline_switches
+from calipers.support.extras import load, missing, offline_by, set_offline_switches
 
 SECONDS = 10.0  # that the hub has to answer in
 WHAT = "BERTScore and profiles of documents"

@@ -170,10 +170,10 @@ def measure(
     batch: the function takes all texts at once, (candidates, references, sources), and returns an array.
     parts: names of several numbers that it returns for each text, such as ("precision", "recall", "f1"); the last one
     is the default. lower: less is better. share: converts an array of scores on another scale to shares of 1, which are
-    normalised. chance: random texts that an expected score comes from (`calipers.texts.options.CHANCES`), or None if the
-    measure has no expected score. range: the lowest and the highest score that a text can have, None for an end that is
-    unknown; exact verdicts of `check` need it. The card of the measure shows the first paragraph of the docstring,
-    `formula` and `citation`.
+    normalised. chance: random texts that an expected score comes from (`calipers.texts.options.CHANCES`), or None if
+    the measure has no expected score. range: the lowest and the highest score that a text can have, None for an end
+    that is unknown; exact verdicts of `check` need it. The card of the measure shows the first paragraph of the
+    docstring, `formula` and `citation`.
 
     >>> from calipers import text
     >>> @text.measure("Brevity")

@@ -11,8 +11,21 @@ from calipers import plot
 from calipers.errors import CalipersError
 from calipers.plot.systems import on_the_scale
 from calipers.plot.vega import notice
-from calipers.report.section import Cell, Column, Grid, Row, name, number, plain_rows, share
-from calipers.report.section import ALL, Detail, Section, by_measure, one
+from calipers.report.section import (
+    ALL,
+    Cell,
+    Column,
+    Detail,
+    Grid,
+    Row,
+    Section,
+    by_measure,
+    name,
+    number,
+    one,
+    plain_rows,
+    share,
+)
 from calipers.report.sections.method import files
 from calipers.results.tables import Table
 from calipers.support.plurals import counted, plural_of

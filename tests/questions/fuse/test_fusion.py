@@ -26,9 +26,8 @@ from calipers.evaluation.inputs import as_judgments
 from calipers.native import plain, scanner
 from calipers.native.ids import Ids
 from calipers.questions.fuse.combine import fused as fused_run
-from calipers.questions.fuse.methods import METHODS
+from calipers.questions.fuse.methods import METHODS, SCALINGS
 from calipers.questions.fuse.oracles import judged, sorted_score
-from calipers.questions.fuse.methods import SCALINGS
 from run_calipers import calipers
 
 Ranked = dict[str, float]

@@ -15,11 +15,15 @@ from hypothesis import given, strategies as st
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.questions.metaeval.consistency import split_half_swap_rate, stability, swap_rate
-from calipers.questions.metaeval.consistency import percentage_absolute_difference, percentage_absolute_increase
-from calipers.questions.metaeval.power import confronted, families
+from calipers.questions.metaeval.consistency import (
+    percentage_absolute_difference,
+    percentage_absolute_increase,
+    split_half_swap_rate,
+    stability,
+    swap_rate,
+)
 from calipers.questions.metaeval.measure_study import TABLES, MetaEvaluation, metaeval
-from calipers.questions.metaeval.power import conflicts, discriminative_power
+from calipers.questions.metaeval.power import conflicts, confronted, discriminative_power, families
 from calipers.questions.metaeval.query_sets import broad_and_focused, by_difference, document_halves, set_size
 from calipers.statistics.correlation import kendall_a
 from calipers.statistics.differences import all_pairs

@@ -4,7 +4,6 @@ and its expected value are then derived, never written again.
 
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.cascade import Cascade
-from calipers.measures.forms.linear import Counted
 from calipers.measures.forms.cutoffs import IDEAL_TO_THE_END, MeanOverCutoffs, ZeroIfShort
 from calipers.measures.forms.denominators import (
     CUTOFF,
@@ -21,9 +20,8 @@ from calipers.measures.forms.denominators import (
 )
 from calipers.measures.forms.free import Deterministic, Free
 from calipers.measures.forms.judged_pairs import JudgedPairs
-from calipers.measures.forms.linear import Linear, RelevantPrefix
+from calipers.measures.forms.linear import Counted, Linear, Peak, RelevantPrefix
 from calipers.measures.forms.paired import Paired
-from calipers.measures.forms.linear import Peak
 from calipers.measures.forms.preference import BinaryPreference
 from calipers.measures.forms.self_normalised import SelfNormalisedGain, SelfNormalisedPrecision
 from calipers.measures.forms.shares import Denominator, Share

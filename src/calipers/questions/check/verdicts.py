@@ -8,8 +8,8 @@ Whether the mean of these queries breaks a limit is a fact. Beyond these queries
     undecided                        otherwise
 
 The threshold is the floor, or -max_drop for the differences new - old, or 0 for the values new - (1 - share) old, so
-that the mean of the baseline need not be known exactly. Exact limits (`calipers.statistics.limits`) need the lowest or the
-highest possible score. Where it is unknown, Student's limit takes their place, and the verdict is approximate.
+that the mean of the baseline need not be known exactly. Exact limits (`calipers.statistics.limits`) need the lowest or
+the highest possible score. Where it is unknown, Student's limit takes their place, and the verdict is approximate.
 
 For an undecided measure, `needed` is the number of queries with which the same values would probably lead to a verdict
 (power 0.8). Student's limits alone do not keep their promise: where each query loses 1 with probability 0.02, the lower

@@ -13,19 +13,17 @@ import numpy as np
 from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.lists import Floats, Ints
-from calipers.results.messages import refuse_ambiguous_names
-from calipers.results.messages import refuse_incomplete_runs
 from calipers.results.averages import stacked
+from calipers.results.messages import refuse_ambiguous_names, refuse_incomplete_runs
 from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means, order_of
 from calipers.results.tables import PValue, Statistic, Table
 from calipers.statistics import bayesian
-from calipers.statistics.correction import CORRECTIONS, TIMES_TESTS, correction_name
+from calipers.statistics.correction import CORRECTIONS, TIMES_TESTS, correction_name, dunnett
 from calipers.statistics.differences import Bools, against, all_pairs
 from calipers.statistics.effect_sizes import EFFECTS, effect_name
 from calipers.statistics.equivalence_tests import VERDICTS, check_margin, p_equivalence
-from calipers.statistics.correction import dunnett
 from calipers.statistics.significance import (
     CORRECTED,
     DEFAULT_SAMPLES,

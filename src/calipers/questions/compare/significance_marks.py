@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,10 +13,6 @@ from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import LEAST_P, Cell, PValue, Table
 from calipers.support.choices import ComparisonTest, Correction
 from calipers.support.plurals import counted, plural_of, verb
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST = 26  # largest number of systems that get letters
 NAMES = {

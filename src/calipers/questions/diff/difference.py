@@ -24,9 +24,8 @@ from calipers.errors import CalipersError, UnknownName, place_of
 from calipers.evaluation.evaluation import Evaluation
 from calipers.lists import Floats
 from calipers.questions.diff.first_documents import ShownRankings, first_documents
-from calipers.results.averages import mean as mean_of
+from calipers.results.averages import ScoresByGroup, mean as mean_of
 from calipers.results.messages import some
-from calipers.results.averages import ScoresByGroup
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Statistic, Table, four_digits, markdown_text

@@ -6,7 +6,13 @@ from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from calipers.questions.fuse.combine import FusedRun as FusedRun, fuse as fuse, judged_part as judged_part
-    from calipers.questions.fuse.methods import METHODS as METHODS, Votes as Votes
+    from calipers.questions.fuse.methods import (
+        METHODS as METHODS,
+        NOISE as NOISE,
+        Votes as Votes,
+        scaled as scaled,
+        sort_by_votes as sort_by_votes,
+    )
     from calipers.questions.fuse.oracles import (
         BOUNDS as BOUNDS,
         RULES as RULES,
@@ -18,7 +24,5 @@ if TYPE_CHECKING:
         rule_of_votes as rule_of_votes,
         sorted_score as sorted_score,
     )
-    from calipers.questions.fuse.methods import NOISE as NOISE, sort_by_votes as sort_by_votes
-    from calipers.questions.fuse.methods import scaled as scaled
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -17,8 +17,7 @@ from calipers.evaluation.inputs import as_runs
 from calipers.lists import Floats, Ints
 from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
-from calipers.questions.fuse.methods import Votes, method
-from calipers.questions.fuse.methods import constant
+from calipers.questions.fuse.methods import Votes, constant, method
 from calipers.support.checks import check_whole
 from calipers.support.plurals import counted
 

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
         pairs_of_grades as pairs_of_grades,
     )
     from calipers.questions.information.ric_scores import (
+        OTHERS as OTHERS,
         PreferenceRic as PreferenceRic,
+        RicStudy as RicStudy,
         preference_ric as preference_ric,
+        ric as ric,
     )
-    from calipers.questions.information.ric_scores import OTHERS as OTHERS, RicStudy as RicStudy, ric as ric
     from calipers.questions.information.sign_patterns import check_number_of_lists as check_number_of_lists
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

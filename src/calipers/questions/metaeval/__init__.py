@@ -6,13 +6,11 @@ from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from calipers.questions.metaeval.consistency import (
+        percentage_absolute_difference as percentage_absolute_difference,
+        percentage_absolute_increase as percentage_absolute_increase,
         split_half_swap_rate as split_half_swap_rate,
         stability as stability,
         swap_rate as swap_rate,
-    )
-    from calipers.questions.metaeval.consistency import (
-        percentage_absolute_difference as percentage_absolute_difference,
-        percentage_absolute_increase as percentage_absolute_increase,
     )
     from calipers.questions.metaeval.measure_study import MetaEvaluation as MetaEvaluation, metaeval as metaeval
     from calipers.questions.metaeval.power import (

@@ -23,10 +23,25 @@ from calipers.lists import Floats, Ints
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.questions.bounds import bounds_of
 from calipers.questions.compare.comparison import Comparison, compare
-from calipers.questions.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
-from calipers.questions.metaeval.consistency import DENOMINATORS, percentage_absolute_difference
-from calipers.questions.metaeval.power import Family, base_measure, confronted, families, place_in
-from calipers.questions.metaeval.power import Conflicts, DiscriminativePower, conflicts, power_of
+from calipers.questions.metaeval.consistency import (
+    DENOMINATORS,
+    Stability,
+    percentage_absolute_difference,
+    split_half_swap_rate,
+    stability,
+    swap_rate,
+)
+from calipers.questions.metaeval.power import (
+    Conflicts,
+    DiscriminativePower,
+    Family,
+    base_measure,
+    conflicts,
+    confronted,
+    families,
+    place_in,
+    power_of,
+)
 from calipers.questions.metaeval.query_sets import (
     BY_DIFFERENCE,
     BY_GRADES,

@@ -37,8 +37,8 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.questions.compare.comparison import Comparison, pairs_of
-from calipers.results.messages import refuse_ambiguous_names
 from calipers.results.averages import known_mean
+from calipers.results.messages import refuse_ambiguous_names
 from calipers.results.result import Result, Tables
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Reason, Scores

@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING
 from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from calipers.questions.properties.cards import Card as Card, measure_card as measure_card, references as references
+    from calipers.questions.properties.cards import (
+        Card as Card,
+        list_measures as list_measures,
+        measure_card as measure_card,
+        references as references,
+    )
     from calipers.questions.properties.examined_measures import subjects_of as subjects_of
     from calipers.questions.properties.impossibility import contradictions as contradictions, in_words as in_words
-    from calipers.questions.properties.cards import list_measures as list_measures
     from calipers.questions.properties.property_tables import (
         DOCUMENT as DOCUMENT,
         FURTHER as FURTHER,

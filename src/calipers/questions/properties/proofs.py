@@ -30,8 +30,7 @@ from calipers.measures.forms import (
     WeightedDepth,
     ZeroIfShort,
 )
-from calipers.measures.forms.blended import Blended, BlendedRatioForm, RankBiasedBlended
-from calipers.measures.forms.blended import FirstBlended, Preferred
+from calipers.measures.forms.blended import Blended, BlendedRatioForm, FirstBlended, Preferred, RankBiasedBlended
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.paired import precision_sum_level

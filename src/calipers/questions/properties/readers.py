@@ -27,8 +27,7 @@ from calipers.measures.forms import (
     Share,
     ZeroIfShort,
 )
-from calipers.measures.forms.blended import Blended, RankBiasedBlended
-from calipers.measures.forms.blended import FirstBlended, Preferred
+from calipers.measures.forms.blended import Blended, FirstBlended, Preferred, RankBiasedBlended
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.free import OverOrders
 from calipers.measures.forms.wrappers import WithoutZeroGains

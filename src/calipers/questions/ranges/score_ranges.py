@@ -23,8 +23,14 @@ from calipers.evaluation.scoring import describe
 from calipers.lists import Floats, Ints
 from calipers.measures.exactness import drawn_orders, exactness_notes
 from calipers.measures.registry import Measure
-from calipers.questions.ranges.open_lists import OpenLists, possible_grades, read_open_lists
-from calipers.questions.ranges.open_lists import OpenScores, bound_to, range_of
+from calipers.questions.ranges.open_lists import (
+    OpenLists,
+    OpenScores,
+    bound_to,
+    possible_grades,
+    range_of,
+    read_open_lists,
+)
 from calipers.results.messages import notes_about, notes_on_lacking, seen_in
 from calipers.results.result import Result, Tables
 from calipers.results.scores import AVERAGES, Coverage, Scores

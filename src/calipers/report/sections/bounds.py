@@ -10,8 +10,7 @@ from calipers.measures.exactness import exactness_notes
 from calipers.measures.populations import what_is_shuffled
 from calipers.plot.systems import placed
 from calipers.report.material import Material
-from calipers.report.section import Column, Grid, name, number, plain_rows
-from calipers.report.section import Detail, Section, by_measure
+from calipers.report.section import Column, Detail, Grid, Section, by_measure, name, number, plain_rows
 from calipers.results.tables import as_number
 from calipers.support.plurals import counted, verb
 

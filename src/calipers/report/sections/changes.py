@@ -7,8 +7,20 @@ from collections import Counter
 from calipers import plot
 from calipers.questions.diff.difference import Difference, QueryChange
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, Row, count, name, number, p_value, plain_rows
-from calipers.report.section import Detail, Section, by_measure
+from calipers.report.section import (
+    Cell,
+    Column,
+    Detail,
+    Grid,
+    Row,
+    Section,
+    by_measure,
+    count,
+    name,
+    number,
+    p_value,
+    plain_rows,
+)
 
 LISTED = 4  # number of documents that a cell names
 

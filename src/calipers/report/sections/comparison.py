@@ -8,8 +8,19 @@ from calipers import plot
 from calipers.questions.compare.comparison import Comparison, compare
 from calipers.questions.compare.leave_one_out import influence
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, count, name, number, p_value, plain_rows
-from calipers.report.section import Detail, Section, by_measure
+from calipers.report.section import (
+    Cell,
+    Column,
+    Detail,
+    Grid,
+    Section,
+    by_measure,
+    count,
+    name,
+    number,
+    p_value,
+    plain_rows,
+)
 from calipers.results.tables import as_number
 from calipers.support.plurals import counted, plural_of, verb
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, count, name, number, p_value, plain_rows
-from calipers.report.section import Detail, Section
+from calipers.report.section import Cell, Column, Detail, Grid, Section, count, name, number, p_value, plain_rows
 from calipers.results.tables import as_number
 from calipers.support.plurals import counted
 

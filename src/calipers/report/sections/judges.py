@@ -5,8 +5,7 @@ from __future__ import annotations
 from calipers import plot
 from calipers.questions.judges.judge_study import JudgeStudy
 from calipers.report.material import Material
-from calipers.report.section import Column, Grid, name, number, plain_rows
-from calipers.report.section import Detail, Section, by_measure, one
+from calipers.report.section import Column, Detail, Grid, Section, by_measure, name, number, one, plain_rows
 from calipers.results.tables import Table
 
 

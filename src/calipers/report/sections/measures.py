@@ -8,8 +8,7 @@ from calipers import plot
 from calipers.errors import CalipersError
 from calipers.questions.properties.verdicts import SEVEN, Properties
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, Row, name, share
-from calipers.report.section import Detail, Section, one
+from calipers.report.section import Cell, Column, Detail, Grid, Row, Section, name, one, share
 
 WORDS = {
     "bounded": "no score exceeds the largest possible one",

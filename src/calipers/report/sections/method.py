@@ -8,9 +8,8 @@ from calipers.measures.exactness import exactness_notes
 from calipers.measures.populations import what_is_shuffled
 from calipers.plot.vega import notice
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, name, number, plain_rows
 from calipers.report.provenance import Provenance
-from calipers.report.section import Detail, Section
+from calipers.report.section import Cell, Column, Detail, Grid, Section, name, number, plain_rows
 
 OTHER_COMMANDS = (
     "Figures of other commands can differ: the verdict tests all pairs of systems with one correction, "

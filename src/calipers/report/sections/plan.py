@@ -6,8 +6,7 @@ from calipers import plot
 from calipers.errors import CalipersError
 from calipers.questions.plan.sample_size import plan
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, Row, count, name, number
-from calipers.report.section import Detail, Section, one
+from calipers.report.section import Cell, Column, Detail, Grid, Row, Section, count, name, number, one
 from calipers.statistics.power import smallest_n
 
 DIFFERENCES = (0.01, 0.02, 0.05, 0.1)  # each has a column with the number of queries that it needs

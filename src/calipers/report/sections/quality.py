@@ -7,8 +7,7 @@ import numpy as np
 from calipers import plot
 from calipers.lists import Floats
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, Row, count, name, plain_rows, share
-from calipers.report.section import ALL, Detail, Section, one
+from calipers.report.section import ALL, Cell, Column, Detail, Grid, Row, Section, count, name, one, plain_rows, share
 from calipers.results.scores import Reason
 from calipers.support.plurals import counted, verb
 

@@ -11,10 +11,20 @@ from calipers import plot
 from calipers.measures.populations import what_is_shuffled
 from calipers.questions.diff.first_documents import ShownRankings, first_documents
 from calipers.questions.queries import QueryTypes
-from calipers.report.section import all_rounded, rounded
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, Row, name, number
-from calipers.report.section import Detail, Section, by_measure
+from calipers.report.section import (
+    Cell,
+    Column,
+    Detail,
+    Grid,
+    Row,
+    Section,
+    all_rounded,
+    by_measure,
+    name,
+    number,
+    rounded,
+)
 from calipers.results.averages import known_mean
 from calipers.support.plurals import counted
 

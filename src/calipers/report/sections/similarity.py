@@ -9,8 +9,7 @@ import numpy as np
 from calipers import plot
 from calipers.questions.information.information_difference import InformationDifference
 from calipers.report.material import Material
-from calipers.report.section import Column, Grid, name, number, plain_rows
-from calipers.report.section import Detail, Section, one
+from calipers.report.section import Column, Detail, Grid, Section, name, number, one, plain_rows
 
 PAIRS = 20
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from calipers import plot
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Grid, Row, name, number
-from calipers.report.section import Detail, Section, by_measure
+from calipers.report.section import Cell, Column, Detail, Grid, Row, Section, by_measure, name, number
 from calipers.statistics.bounded_intervals import mean_intervals
 from calipers.support.plurals import counted, plural_of
 

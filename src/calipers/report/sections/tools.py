@@ -8,8 +8,7 @@ from calipers import plot
 from calipers.questions.audit.advice import SHOWN
 from calipers.questions.audit.tool_audit import Audit
 from calipers.report.material import Material
-from calipers.report.section import Column, Grid, Row, name, number
-from calipers.report.section import Detail, Section, one
+from calipers.report.section import Column, Detail, Grid, Row, Section, name, number, one
 from calipers.support.plurals import counted
 
 

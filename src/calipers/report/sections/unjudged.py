@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from calipers import plot
 from calipers.errors import CalipersError
 from calipers.report.material import MANY_SYSTEMS, Material
-from calipers.report.section import Column, Grid, Row, count, name, number, plain_rows
-from calipers.report.section import Detail, Section, by_measure
+from calipers.report.section import Column, Detail, Grid, Row, Section, by_measure, count, name, number, plain_rows
 from calipers.results.tables import as_number
 from calipers.support.plurals import counted
 
