@@ -83,5 +83,5 @@ if TYPE_CHECKING:
     from calipers.statistics.bounded_intervals import mean_intervals as mean_intervals
     from calipers.support.progress import progress_bar as progress_bar
     from calipers.texts.evaluation import evaluate_texts as evaluate_texts
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

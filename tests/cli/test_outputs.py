@@ -23,7 +23,7 @@ import calipers as cal
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.results.tables import Table, visible
-from calipers.support import network
+from calipers.support import extras
 from calipers.support.atomic_files import TEMPORARY, check_output, replacing, write_whole
 from conftest import Require
 from time_limit import TIME_LIMIT
@@ -509,7 +509,7 @@ def test_safe_csv_holds_no_formula_and_changes_nothing_else(tmp_path: Path) -> N
 @pytest.mark.parametrize(("value", "wanted"), [("1", True), ("true", True), ("0", False), ("", False), ("no", False)])
 def test_offline_is_what_the_variable_says(monkeypatch: pytest.MonkeyPatch, value: str, wanted: bool) -> None:
     monkeypatch.setenv("CALIPERS_OFFLINE", value)
-    assert network.offline() == wanted
+    assert extras.offline() == wanted
 
 
 def test_offline_ir_datasets_is_not_called(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -524,7 +524,7 @@ def test_offline_ir_datasets_is_not_called(require: Require, monkeypatch: pytest
 def test_offline_the_hub_is_switched_off(monkeypatch: pytest.MonkeyPatch, value: str, wanted: str) -> None:
     monkeypatch.setenv("CALIPERS_OFFLINE", value)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    network.set_offline_switches()
+    extras.set_offline_switches()
     assert os.environ["HF_HUB_OFFLINE"] == wanted
 
 

@@ -8,5 +8,5 @@ if TYPE_CHECKING:
     from calipers.collection.reader import processors as processors
     from calipers.collection.runs import ArrayRun as ArrayRun, RememberedRun as RememberedRun
     from calipers.collection.subtopics import SubtopicPool as SubtopicPool
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -23,5 +23,5 @@ if TYPE_CHECKING:
         ranges as ranges,
         sampled as sampled,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -14,5 +14,5 @@ if TYPE_CHECKING:
         Table as Table,
         markdown_text as markdown_text,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -20,5 +20,5 @@ if TYPE_CHECKING:
     )
     from calipers.statistics.rank_biased_overlap import rbo as rbo
     from calipers.statistics.score_arrays import standardise as standardise
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

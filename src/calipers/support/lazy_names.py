@@ -4,8 +4,8 @@ A package writes its public names once, as imports for type checkers and editors
 
     if TYPE_CHECKING:
         from calipers.statistics.correlation import kendall_b as kendall_b
-
-    __getattr__, __dir__, __all__ = lazy_names(__name__)
+    else:
+        __getattr__, __dir__, __all__ = lazy_names(__name__)
 """
 
 from __future__ import annotations

@@ -166,10 +166,10 @@ class _OldPackages:
     """Finder of packages that were moved: importing one is an error that says where its names are."""
 
     @staticmethod
-    def find_spec(name: str, path: object = None, *_: object) -> None:
-        parent, _, package = name.partition(".")
-        if parent == "calipers" and path is not None and (instead := _REMOVED["name"].get(package)):
+    def find_spec(name: str, *_: object) -> None:
+        parent, dot, package = name.partition(".")
+        if dot and parent == "calipers" and (instead := _REMOVED["name"].get(package)):
             raise ModuleNotFoundError(f"`{name}` left Calipers in 0.4: {instead}; see CHANGELOG", name=name)
 
 
-sys.meta_path.append(_OldPackages)  # asked last, after all finders of modules that exist
+sys.meta_path.insert(0, _OldPackages)  # before empty folders of an older checkout are taken for packages

@@ -80,5 +80,5 @@ if TYPE_CHECKING:
     from calipers.texts.synthetic_answers import write_answers as write_answers
     from calipers.texts.text_files import as_collection as as_collection, parallel_texts as parallel_texts
     from calipers.texts.tokens import unicode_words as unicode_words
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

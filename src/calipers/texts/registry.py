@@ -258,6 +258,7 @@ def _split(values: Floats, sizes: Sequence[int]) -> list[Floats]:
 
 def _load() -> None:
     """Import the modules of built-in measures, which declare their measures."""
+    from calipers.texts import answer_measures, bertscore_measure, rouge_measures, sacrebleu_measures  # noqa: F401
 
 
 def _is_built_in(function: Callable[..., Any] | None) -> bool:

@@ -1,4 +1,4 @@
-"""Figures of other tools for the same rankings, and why they differ."""
+"""Comparison of scores under the conventions of other tools."""
 
 from typing import TYPE_CHECKING
 
@@ -8,5 +8,5 @@ if TYPE_CHECKING:
     from calipers.questions.audit.explanation import Explanation as Explanation, explain as explain
     from calipers.questions.audit.matching_conventions import MatchingConventions as MatchingConventions
     from calipers.questions.audit.tool_audit import Audit as Audit, audit as audit
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -12,5 +12,5 @@ if TYPE_CHECKING:
         Loss as Loss,
         p_of_drop as p_of_drop,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

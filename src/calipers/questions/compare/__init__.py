@@ -8,5 +8,5 @@ if TYPE_CHECKING:
     from calipers.questions.compare.comparison import Comparison as Comparison, compare as compare
     from calipers.questions.compare.leave_one_out import influence as influence
     from calipers.questions.compare.significance_marks import mark_significance as mark_significance
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

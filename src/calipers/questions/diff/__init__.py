@@ -13,5 +13,5 @@ if TYPE_CHECKING:
         diff as diff,
         diff_of_scores as diff_of_scores,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

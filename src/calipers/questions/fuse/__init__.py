@@ -1,4 +1,7 @@
-"""Several runs merged into one, and the most that any fusion could reach."""
+"""Fusion of several runs into one run, and upper bounds on the score that a fusion can reach.
+
+Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -24,5 +27,5 @@ if TYPE_CHECKING:
         rule_of_votes as rule_of_votes,
         sorted_score as sorted_score,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

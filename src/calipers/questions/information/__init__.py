@@ -1,4 +1,7 @@
-"""Information in rankings about the judgments and about each other, in bits."""
+"""Information theory of rankings: how much systems tell about the judgments, alone and together.
+
+Golbus & Aslam, A mutual information-based framework for the analysis of information retrieval systems, SIGIR 2013.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -38,5 +41,5 @@ if TYPE_CHECKING:
         ric as ric,
     )
     from calipers.questions.information.sign_patterns import check_number_of_lists as check_number_of_lists
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,4 +1,4 @@
-"""Agreement between judges, its effect on the order of systems, and scores repaired with labels of people."""
+"""Judges: agreement of people and language models, and effects of their disagreement on systems."""
 
 from typing import TYPE_CHECKING
 
@@ -8,5 +8,5 @@ if TYPE_CHECKING:
     from calipers.questions.judges.judge_study import JudgeStudy as JudgeStudy, judges as judges
     from calipers.questions.judges.score_repair import prediction_powered as prediction_powered
     from calipers.questions.judges.verdict_study import VerdictStudy as VerdictStudy, judge_verdicts as judge_verdicts
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

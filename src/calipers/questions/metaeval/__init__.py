@@ -1,4 +1,4 @@
-"""Comparison of measures: how well they tell systems apart, and how stable their order is."""
+"""Evaluation of measures: how well they tell systems apart, and how stable their order of systems is."""
 
 from typing import TYPE_CHECKING
 
@@ -19,5 +19,5 @@ if TYPE_CHECKING:
         discriminative_power as discriminative_power,
     )
     from calipers.questions.metaeval.query_sets import SETS as SETS
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,4 +1,10 @@
-"""Numeric properties of measures, decided by program, and cards that describe measures."""
+"""The seven numeric properties of measures, decided by program.
+
+A search over every small ranking refutes a property with its smallest counterexample, or finds none; a proof from the
+form of the measure settles it for rankings of any size.
+
+Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -29,5 +35,5 @@ if TYPE_CHECKING:
         examine as examine,
         properties as properties,
     )
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

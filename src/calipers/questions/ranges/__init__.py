@@ -6,5 +6,5 @@ from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from calipers.questions.ranges.score_ranges import Ranges as Ranges, ranges as ranges
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -11,5 +11,5 @@ if TYPE_CHECKING:
         estimate_full as estimate_full,
     )
     from calipers.questions.sampled.sampled_candidates import SampledScores as SampledScores, sampled as sampled
-
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)
