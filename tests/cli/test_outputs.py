@@ -295,7 +295,7 @@ for number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_DFL)  # whatever started the tests may ignore them
 
 from pathlib import Path
-from calipers import atomic_files as output
+from calipers.support import atomic_files as output
 from calipers import cli
 import calipers.cli.commands
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calipers.stats.significance_marks import MOST, mark_significance, means_with_p
 from hypothesis import given, strategies as st
 
 import calipers as cal
-from calipers import progress
 from calipers.errors import CalipersError
+from calipers.questions.compare.significance_marks import MOST, mark_significance, means_with_p
 from calipers.results.tables import Table
+from calipers.support import progress
 from conftest import Require
 
 NEW = [0.9, 0.8, 0.7, 0.85, 0.75]

@@ -223,7 +223,7 @@ def test_every_text_measure_says_what_it_is_and_cites_its_source() -> None:
 def test_the_command_line_knows_measures_of_a_file(tmp_path: Path) -> None:
     own, data = tmp_path / "own.py", tmp_path / "data.jsonl"
     own.write_text(
-        "from calipers import text\n\n\n@text.measure('Words')\ndef words(candidate, references, source):\n"
+        "from calipers import texts\n\n\n@texts.measure('Words')\ndef words(candidate, references, source):\n"
         "    '''Number of words.'''\n    return len(candidate.split())\n"
     )
     data.write_text('{"id": "d1", "system": "a", "summary": "the cat sat", "references": ["a cat"]}')

@@ -33,6 +33,8 @@ from calipers.results.tables import Cell, Table, as_number
 from calipers.support.choices import DeviationOfRandom, ExpectedOfRandom, IdealRanking
 from calipers.support.plurals import counted, verb
 
+__all__ = ["Bounds", "bounds", "bounds_of", "depth_for_residual"]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bounds(Result):

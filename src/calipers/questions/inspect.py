@@ -29,6 +29,8 @@ from calipers.results.result import Result, Tables
 from calipers.results.tables import Table
 from calipers.support.plurals import counted, plural_of
 
+__all__ = ["InspectedRun", "Inspection", "InspectionFinding", "inspect"]
+
 Level = Literal["error", "warning", "note"]
 TOP = 10  # ranks in which judged documents are counted
 NAMED = 3  # offenders that a finding names

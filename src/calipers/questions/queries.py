@@ -25,6 +25,8 @@ from calipers.results.tables import Table
 from calipers.support.checks import check_type
 from calipers.support.plurals import counted
 
+__all__ = ["QueryTypes", "Thresholds", "queries", "query_types"]
+
 
 @dataclass(frozen=True)
 class Thresholds:

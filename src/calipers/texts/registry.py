@@ -175,13 +175,13 @@ def measure(
     that is unknown; exact verdicts of `check` need it. The card of the measure shows the first paragraph of the
     docstring, `formula` and `citation`.
 
-    >>> from calipers import text
-    >>> @text.measure("Brevity")
+    >>> from calipers import texts
+    >>> @texts.measure("Brevity")
     ... def brevity(candidate, references, source):
     ...     '''Brevity of a summary, relative to its source.'''
     ...     return 1 - len(candidate) / len(source)
     >>> rows = [{"summary": "a cat", "references": "a cat", "source": "a cat sat on a mat"}]
-    >>> text.evaluate_texts(rows, "Brevity")["Brevity"].round(2).tolist()
+    >>> texts.evaluate_texts(rows, "Brevity")["Brevity"].round(2).tolist()
     [[0.72]]
     """
 
@@ -281,8 +281,8 @@ def import_text_measures(path: str | Path) -> list[TextDeclaration]:
     >>> path = f"{tempfile.mkdtemp()}/own.py"
     >>> with open(path, "w") as file:
     ...     _ = file.write(
-    ...         "from calipers import text\\n"
-    ...         "@text.measure('Letters')\\n"
+    ...         "from calipers import texts\\n"
+    ...         "@texts.measure('Letters')\\n"
     ...         "def letters(candidate, references, source): return len(candidate)\\n"
     ...     )
     >>> [declaration.name for declaration in import_text_measures(path)]

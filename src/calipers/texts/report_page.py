@@ -70,10 +70,10 @@ def write_text_report(evaluation: Evaluation, output: str | Path = "texts.html",
     choices: title, baseline, test, correction, alpha, samples, seed and top, as for `Experiment.report`.
 
     >>> import tempfile
-    >>> from calipers import text
+    >>> from calipers import texts
     >>> rows = [{"id": id, "system": s, "summary": f"a {s}", "reference": "a cat"} for id in "ab" for s in ("cat", "x")]
     >>> page = f"{tempfile.mkdtemp()}/texts.html"
-    >>> write_text_report(text.Evaluation(rows, "ROUGE-1"), page).size < 2_000_000
+    >>> write_text_report(texts.Evaluation(rows, "ROUGE-1"), page).size < 2_000_000
     True
     """
     check_output(str(output))
