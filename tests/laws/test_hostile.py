@@ -43,8 +43,8 @@ def test_no_input_causes_a_traceback_or_a_hang(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 200_001])
 def test_no_options_cause_a_traceback_a_hang_or_a_warning_of_a_library(seed: int) -> None:
-    """500 commands in all, with options of every command."""
-    counts = counts_of("laws.hostile", "--kind", "options", "--n", "250", "--seed", str(seed))
+    """600 commands in all, with options of every command."""
+    counts = counts_of("laws.hostile", "--kind", "options", "--n", "300", "--seed", str(seed))
     assert counts["exit 0"] > 30
     assert counts["exit 2"] > 30
 
