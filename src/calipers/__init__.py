@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from calipers.questions.compare.comparison import compare as compare
     from calipers.questions.compare.significance_marks import mark_significance as mark_significance
     from calipers.questions.fuse.combine import fuse as fuse
+    from calipers.questions.judges.answer_study import judge_answers as judge_answers
     from calipers.questions.judges.verdict_study import judge_verdicts as judge_verdicts
     from calipers.questions.metaeval.measure_study import metaeval as metaeval
     from calipers.questions.plan.sample_size import plan as plan

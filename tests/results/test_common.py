@@ -62,7 +62,7 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "WinLostTie": lambda: cal.texts.win_lost_tie(
         texts().scores, "EM", "F1", [cal.texts.Preference("q0", "a", "b", "a")]
     ),
-    "JudgesOfAnswers": lambda: texts().judges({"llm": ANSWERS}, draws=20),
+    "AnswerStudy": lambda: cal.judge_answers(ANSWERS, {"llm": ANSWERS}, draws=20),
     "Audit": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(),
     "MatchingConventions": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(number=0.75),
     "Explanation": lambda: cal.explain(cal.Experiment(QRELS, RUNS, "AP nDCG@10"), "q1"),

@@ -56,10 +56,10 @@ def command(
     calipers text judges people.jsonl gpt=gpt.jsonl llama=llama.jsonl --show confusion
     calipers text judges people.jsonl llm.jsonl --show labels -o labels.csv
     """
-    from calipers.texts.answer_judges import judges as judges_of_answers
+    from calipers.questions.judges.answer_study import judge_answers
 
     named = {name or stem_of(file): file for given in judges for name, file in named_files(given)}
-    found = judges_of_answers(human, named, draws=draws, level=level, seed=seed)
+    found = judge_answers(human, named, draws=draws, level=level, seed=seed)
     warn(found.notes, strict)
     note(found.summary)
     note(f"intervals of the weighted kappa: {draws:,} resamples of queries, seed {seed}")

@@ -137,6 +137,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             ("append_history", "read_history", "History", "HistoryEntry", "HistoryPoint"),
             "write scores.per_query().to_json() to a file, and read it with cal.read_scores",
         ),
+        "JudgesOfAnswers": "it is calipers.questions.judges.AnswerStudy",
+        "judges": "use `cal.judge_answers`",
         "information_of_judges": "use `cal.questions.information.ric` with each judge's labels as judgments",
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from calipers.texts.answer_judges import JudgesOfAnswers as JudgesOfAnswers, judges as judges
     from calipers.texts.answer_judgments import (
         AnswerJudgments as AnswerJudgments,
         Citation as Citation,

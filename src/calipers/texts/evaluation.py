@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from calipers.questions.check.gate import Check
     from calipers.questions.compare.comparison import Comparison
     from calipers.questions.diff.difference import Difference
-    from calipers.texts.answer_judges import JudgesOfAnswers
     from calipers.texts.human_agreement import HumanCorrelation
     from calipers.texts.meta_evaluation import TextMetaEvaluation
 
@@ -380,25 +379,6 @@ class Evaluation:
         nobody = human is None and not self.collection.human
         scored, notes = ({}, []) if nobody else (self.human(human), self.human_notes(human))
         return meta(self.scores, scored, samples=samples, alpha=alpha, seed=seed, notes=notes)
-
-    def judges(
-        self,
-        judges: Mapping[str, TextsLike] | TextsLike,
-        *,
-        draws: int = 1000,
-        level: float = 0.95,
-        seed: int = SEED,
-    ) -> JudgesOfAnswers:
-        """Compare the nuggets and citations of these answers with those of judges. See `calipers.texts.judges`.
-
-        >>> nuggets = [{"text": "Ulm", "assignment": "support"}, {"text": "1879", "assignment": "not_support"}]
-        >>> rows = [{"id": "q1", "system": "rag", "answer": "In Ulm.", "references": "Ulm", "nuggets": nuggets}]
-        >>> Evaluation(rows, "F1").judges({"llm": rows}).table()["agreement"]
-        [1.0]
-        """
-        from calipers.texts.answer_judges import judges as judges_of_answers
-
-        return judges_of_answers(self.collection, judges, draws=draws, level=level, seed=seed)
 
     def report(self, output: str = "texts.html", **choices: Any) -> Any:
         """Write one HTML page about the texts. See `calipers.texts.write_text_report`."""

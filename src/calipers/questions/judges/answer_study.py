@@ -56,7 +56,7 @@ class Label:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgesOfAnswers(Result):
+class AnswerStudy(Result):
     """Agreement of judges of answers with people, and the scores of systems under the labels of either."""
 
     labels: tuple[Label, ...]
@@ -176,14 +176,14 @@ class JudgesOfAnswers(Result):
         return Table(("item", "query", "system", "kind", "judge", "label", "human"), tuple(rows))
 
 
-def judges(
+def judge_answers(
     human: TextsLike,
     judges: Mapping[str, TextsLike] | TextsLike,
     *,
     draws: int = DRAWS,
     level: float = 0.95,
     seed: int = SEED,
-) -> JudgesOfAnswers:
+) -> AnswerStudy:
     """Measure how far judges of nuggets and citations agree with people.
 
     human: answers with the labels of people, as for `calipers.evaluate_texts`. judges: the same answers with the labels
@@ -192,7 +192,7 @@ def judges(
     >>> def answer(*support):
     ...     nuggets = [{"text": text, "assignment": each} for text, each in zip("ab", support)]
     ...     return [{"id": "q1", "system": "rag", "answer": "In Ulm.", "nuggets": nuggets}]
-    >>> found = judges(answer("support", "not_support"), {"llm": answer("support", "support")})
+    >>> found = judge_answers(answer("support", "not_support"), {"llm": answer("support", "support")})
     >>> found.table("confusion").to_csv().splitlines()[1:3]
     ['llm,nuggets,0.0,1.0,1', 'llm,nuggets,1.0,1.0,1']
     """
@@ -208,7 +208,7 @@ def judges(
             raise CalipersError(f"'{name}' and people have no label of the same nugget or citation", file=own.name)
         labels += found
         scores[name] = _scores(people, own, {each.kind for each in found})
-    return JudgesOfAnswers(tuple(labels), tuple(named), scores, unmatched, draws, level, seed)
+    return AnswerStudy(tuple(labels), tuple(named), scores, unmatched, draws, level, seed)
 
 
 def _named(judges: Mapping[str, TextsLike] | TextsLike) -> dict[str, TextsLike]:

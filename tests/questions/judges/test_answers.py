@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 import calipers as cal
-from calipers import texts as text
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 
@@ -44,7 +43,7 @@ def judged(system: str, assignment: str) -> list[dict[str, Any]]:
 
 
 def test_a_judge_that_repeats_people_agrees_with_them() -> None:
-    found = text.judges(ROWS, {"same": ROWS})
+    found = cal.judge_answers(ROWS, {"same": ROWS})
     for row in found.table("agreement"):
         assert (row["agreement"], row["weighted kappa"], row["bias"]) == (1.0, 1.0, 0.0)
     assert [row["n"] for row in found.table("agreement")] == [48, 48, 12]
@@ -54,7 +53,7 @@ def test_a_judge_that_repeats_people_agrees_with_them() -> None:
 
 def test_agreement_is_counted_label_by_label() -> None:
     """A judge that supports all nuggets of one system: the expected figures are counted from the rows."""
-    found = text.judges(ROWS, {"kind": judged("a", "support")})
+    found = cal.judge_answers(ROWS, {"kind": judged("a", "support")})
     given = [SUPPORT.index(n["assignment"]) / 2 for row in ROWS if row["system"] == "a" for n in row["nuggets"]]
     wrong = sum(label < 1 for label in given)
     nuggets = found.table("agreement").row("kind")
@@ -69,7 +68,7 @@ def test_agreement_is_counted_label_by_label() -> None:
 
 def test_scores_of_systems_by_either_are_those_of_evaluate_texts() -> None:
     other = judged("b", "not_support")
-    found = text.judges(ROWS, {"strict": other})
+    found = cal.judge_answers(ROWS, {"strict": other})
     expected = [cal.evaluate_texts(rows, "NuggetRecall").mean() for rows in (ROWS, other)]
     rows = {row["system"]: row for row in found.table("systems") if row["measure"] == "NuggetRecall"}
     for system in "ab":
@@ -82,11 +81,13 @@ def test_scores_of_systems_by_either_are_those_of_evaluate_texts() -> None:
 def test_labels_of_one_side_only_are_left_out_and_counted() -> None:
     fewer = copy.deepcopy(ROWS)
     del fewer[0]["nuggets"][0]
-    assert text.judges(ROWS, {"llm": fewer}).notes == ("2 labels were given by only one of people and llm; left out",)
+    assert cal.judge_answers(ROWS, {"llm": fewer}).notes == (
+        "2 labels were given by only one of people and llm; left out",
+    )
     for row in fewer:
         del row["nuggets"], row["statements"]
     with pytest.raises(CalipersError, match="'llm' and people have no label of the same nugget or citation"):
-        text.judges(ROWS, {"llm": fewer})
+        cal.judge_answers(ROWS, {"llm": fewer})
 
 
 def test_importance_is_compared_only_if_a_nugget_is_vital() -> None:
@@ -94,12 +95,12 @@ def test_importance_is_compared_only_if_a_nugget_is_vital() -> None:
     for row in plain:
         for nugget in row["nuggets"]:
             del nugget["importance"]
-    assert {row["kind"] for row in text.judges(plain, {"llm": plain}).table()} == {"nuggets", "citations"}
+    assert {row["kind"] for row in cal.judge_answers(plain, {"llm": plain}).table()} == {"nuggets", "citations"}
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
     other = judged("a", "support")
-    one, two = (text.judges(rows, {"llm": other}).table("agreement") for rows in (ROWS, ROWS[::-1]))
+    one, two = (cal.judge_answers(rows, {"llm": other}).table("agreement") for rows in (ROWS, ROWS[::-1]))
     assert one.to_csv() == two.to_csv()
 
 
@@ -116,8 +117,3 @@ def test_the_command(tmp_path: Path) -> None:
     assert rows[0] == "item,query,system,kind,judge,label,human"
     assert len(rows) == 1 + 48 + 48 + 12
     assert len({row.split(",")[0] for row in rows}) == len(rows), "items are unique"
-
-
-def test_from_an_evaluation() -> None:
-    found = text.Evaluation(ROWS, "NuggetRecall").judges({"same": ROWS})
-    assert found.summary.startswith("same agrees with people on 100.0% of 48 labels of nuggets")
