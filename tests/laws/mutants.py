@@ -112,7 +112,7 @@ MUTANTS = (
     ),
     Mutant(
         "escape: < in a script",
-        "src/calipers/plot/page.py",
+        "src/calipers/plot/vega.py",
         'for character in "<>&\\u2028\\u2029":',
         'for character in ">&\\u2028\\u2029":',
         ("tests/report/test_report.py", "-k", "script"),

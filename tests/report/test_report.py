@@ -21,7 +21,7 @@ from run_calipers import calipers
 
 pytest.importorskip("vl_convert")
 
-from calipers.plot.page import script_data
+from calipers.plot.vega import script_data
 from calipers.questions.diff.first_documents import first_documents
 from calipers.report import page as pages
 from calipers.report.material import Material

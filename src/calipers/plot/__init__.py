@@ -4,17 +4,12 @@ Each function returns a `Chart`, a Vega-Lite specification. Notebooks show it wi
 HTML, SVG, PNG or JSON.
 """
 
-from calipers.plot.changes import gains_and_losses
 from calipers.plot.drawing import Chart, save, stacked
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
-from calipers.plot.judges import confusion, slopes
-from calipers.plot.measures import significance_curves, system_scores, user_models
-from calipers.plot.missing_judgments import decided_order, difference_ranges, score_ranges
-from calipers.plot.planning import power_curves
-from calipers.plot.queries import expected_histogram, query_map
-from calipers.plot.sampled_items import sampled_order
+from calipers.plot.judgments import confusion, decided_order, difference_ranges, sampled_order, score_ranges, slopes
+from calipers.plot.measures import significance_curves, system_scores, tool_causes, tool_scores, user_models
+from calipers.plot.queries import expected_histogram, gains_and_losses, power_curves, query_map
 from calipers.plot.systems import against_baseline, between_bounds, differences, means, unjudged
-from calipers.plot.tools import tool_causes, tool_scores
 
 __all__ = [
     "Chart",

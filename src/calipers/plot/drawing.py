@@ -10,8 +10,8 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.plot import vega
-from calipers.plot.page import chart_page
 from calipers.plot.specifications import COLOURS, Part, Rows, labels, layer, mark, numbers, quantity
+from calipers.plot.vega import chart_page
 from calipers.support.atomic_files import check_output, write_whole
 from calipers.support.extras import missing
 

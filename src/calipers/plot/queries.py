@@ -1,4 +1,4 @@
-"""Charts of queries: scores of systems and of random rankings."""
+"""Charts by query: scores and differences on each query, and power by the number of queries."""
 
 from __future__ import annotations
 
@@ -6,21 +6,30 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from calipers.errors import place_of
 from calipers.plot.drawing import Chart
 from calipers.plot.specifications import (
+    BETTER,
     COLOURS,
+    NEITHER,
+    RULE,
     TYPE_COLOURS,
+    WORSE,
     category,
     diagonal,
     labels,
     layer,
+    line_at,
     mark,
     numbers,
+    palette,
     quantity,
 )
 
 if TYPE_CHECKING:
     from calipers.questions.bounds import Bounds
+    from calipers.questions.diff.difference import Difference
+    from calipers.questions.plan.sample_size import SampleSizePlan
     from calipers.questions.queries import QueryTypes
 
 
@@ -64,3 +73,109 @@ def expected_histogram(bounds: Bounds, measure: str, bins: int = 20) -> Chart:
         tooltip=[queries],
     )
     return Chart.of(rows, bars, width=420, height=240, title="Expected scores of random rankings")
+
+
+WIDE = 720  # largest width of all bars in pixels
+SIDES = {"better": BETTER, "the same": NEITHER, "worse": WORSE}
+
+
+def gains_and_losses(difference: Difference, measure: str | None = None) -> Chart:
+    """Draw the difference on each query, largest gain first, and the mean difference with its interval."""
+    m = 0 if measure is None else place_of("measure", measure, difference.measures)
+    changes = sorted(
+        (each for each in difference.queries if each.difference[m] == each.difference[m]),
+        key=lambda each: -each.difference[m],
+    )
+    rows = [
+        {
+            "place": place,
+            "query": each.query,
+            "old": each.old[m],
+            "new": each.new[m],
+            "difference": each.difference[m],
+            "side": _side(each.difference[m]),
+            **{change: len(each.changed(change)) for change in ("entered", "left", "moved")},
+        }
+        for place, each in enumerate(changes)
+    ]
+    mean = difference.means[m]
+    bars = layer(
+        mark("bar"),
+        x={
+            "field": "place",
+            "type": "ordinal",
+            "title": "queries",
+            "axis": None,
+            "scale": {"paddingInner": 0.1 if len(rows) < 200 else 0},
+        },
+        y=quantity(
+            "difference", title=f"{mean.measure}: {difference.new} - {difference.old}", axis={"format": "+.2~f"}
+        ),
+        color=category(
+            "side",
+            title="queries that are",
+            legend={"orient": "top"},
+            scale={"domain": [*SIDES], "range": [*SIDES.values()]},
+        ),
+        tooltip=[
+            *labels("query"),
+            *numbers("old", "new", "difference"),
+            *numbers("entered", "left", "moved", format="d"),
+        ],
+    )
+    about = [{"mean": mean.difference, "low": mean.low, "high": mean.high}]
+    rule = layer(
+        mark("rule", color="#000000", strokeDash=[4, 3]),
+        about,
+        y=quantity("mean"),
+        tooltip=numbers("mean=mean difference", "low", "high"),
+    )
+    layers = [bars, rule]
+    if mean.low == mean.low:
+        interval = mark("rect", color=NEITHER, opacity=0.25)
+        layers.insert(0, layer(interval, about, y=quantity("low"), y2={"field": "high"}))
+    words = f"{mean.wins} better, {mean.losses} worse, {mean.ties} the same"
+    return Chart.of(
+        rows,
+        *layers,
+        width=min(WIDE, max(240, 14 * len(rows))),
+        height=300,
+        title=f"{difference.new} against {difference.old}, query by query: {words}",
+    )
+
+
+def _side(difference: float) -> str:
+    return "better" if difference > 0 else "worse" if difference < 0 else "the same"
+
+
+def power_curves(plan: SampleSizePlan) -> Chart:
+    """Draw the power of each measure by the number of queries. The dashed line is the wanted power."""
+    curve = plan.curve()
+    rows = [dict(zip(curve.columns, row, strict=True)) for row in curve.rows]
+    names = list(plan.measures)
+    differences = {f"{difference:.4g}" for difference in plan.difference}
+    of = f" to detect a difference of {differences.pop()}" if len(differences) == 1 else ""
+    channels = {
+        "x": quantity("queries", title="queries"),
+        "y": quantity("power", title="power", scale={"domain": [0, 1]}),
+        "color": category("measure", sort=names, scale=palette(names)),
+    }
+    tooltip = [*labels("measure"), quantity("queries")]
+    lines = layer(mark("line", strokeWidth=2), **channels, tooltip=[*tooltip, *numbers("power")])
+    needed = layer(
+        mark("circle", size=70, opacity=1),
+        [
+            {"measure": name, "queries": n, "power": plan.power, "difference": difference}
+            for name, n, difference in zip(names, plan.queries, plan.difference, strict=True)
+        ],
+        **channels,
+        tooltip=[*tooltip, *numbers("difference")],
+    )
+    at_hand = layer(
+        mark("rule", strokeDash=[2, 3], color=RULE),
+        [{"hand": n} for n in sorted(set(plan.at_hand))],
+        x=quantity("hand"),
+    )
+    title = f"Power{of} by queries; dotted: the queries of the pilot data"
+    wanted = line_at("y", plan.power, "wanted")
+    return Chart.of(rows, wanted, at_hand, lines, needed, width=480, height=320, title=title)

@@ -15,8 +15,7 @@ from calipers._version import __version__
 from calipers.collection.query_facts import QueryGroups
 from calipers.errors import CalipersError, warn_user
 from calipers.measures.populations import DEFAULT_POPULATION
-from calipers.plot.page import policy, script_data
-from calipers.plot.vega import bundle
+from calipers.plot.vega import bundle, policy, script_data
 from calipers.questions.judges.judge_table import named_judgments
 from calipers.report.material import SEED, Material, ReportOptions, Texts
 from calipers.report.section import ALL, Detail, Section
