@@ -122,7 +122,7 @@ def test_optional_packages_go_through_one_door() -> None:
 
 PACKAGES = (
     "calipers",
-    *(f"calipers.{name}" for name in ("collection", "evaluation", "results", "statistics", "texts")),
+    *(f"calipers.{name}" for name in ("collection", "evaluation", "plot", "results", "spark", "statistics", "texts")),
     *(f"calipers.questions.{path.parent.name}" for path in (SOURCE / "questions").glob("*/__init__.py")),
 )
 

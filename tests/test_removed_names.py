@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 import calipers as cal
@@ -34,6 +36,23 @@ def test_python_says_what_to_use_instead() -> None:
         cal.oracle  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(cal.UnknownName, match=r"left Calipers in 0\.4"):
         parse("gone@10")
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "instead"),
+    [
+        ("plot", "judging_curves", "draw a table"),
+        ("spark", "compare", "spark.collect"),
+        ("statistics", "rankers", "train"),
+    ],
+)
+def test_packages_say_what_to_use_instead(package: str, name: str, instead: str) -> None:
+    with pytest.raises(AttributeError, match=rf"`{name}` left Calipers in 0\.4: .*{instead}"):
+        getattr(import_module(f"calipers.{package}"), name)
+    with pytest.raises(AttributeError, match="has no attribute 'summarise'"):
+        cal.summarise  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(ModuleNotFoundError, match=r"left Calipers in 0\.4"):
+        import_module("calipers.tools.scikit_learn_estimator")
 
 
 @pytest.mark.parametrize("command", [["check", "q", "a"], ["text", "check", "d", "a"]])

@@ -4,7 +4,7 @@ open.
 What a search of the readings found: the lists of tables 3 and 4 were not cut after the last relevant document, although
 the text says so (all ten information differences come out without the cut, three with it), while those of table 2 were.
 |delta AP| of table 4 is of AP at 100, ties as in the files. A majority in table 3 is one of the votes that are cast.
-docs/reproduce.md tells the story.
+research/README.md tells the story.
 """
 
 from __future__ import annotations

@@ -4,43 +4,45 @@ Each function returns a `Chart`, a Vega-Lite specification. Notebooks show it wi
 HTML, SVG, PNG or JSON.
 """
 
-from calipers.plot.drawing import Chart, save, stacked
-from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
-from calipers.plot.judgments import confusion, decided_order, difference_ranges, sampled_order, score_ranges, slopes
-from calipers.plot.measures import significance_curves, system_scores, tool_causes, tool_scores, user_models
-from calipers.plot.queries import expected_histogram, gains_and_losses, power_curves, query_map
-from calipers.plot.systems import against_baseline, between_bounds, differences, means, unjudged
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Chart",
-    "against_baseline",
-    "between_bounds",
-    "confusion",
-    "decided_order",
-    "dendrogram",
-    "difference_ranges",
-    "difference_scatter",
-    "differences",
-    "expected_histogram",
-    "gains_and_losses",
-    "heat_map",
-    "means",
-    "power_curves",
-    "query_map",
-    "sampled_order",
-    "save",
-    "score_ranges",
-    "significance_curves",
-    "slopes",
-    "stacked",
-    "system_scores",
-    "tau_scatter",
-    "tool_causes",
-    "tool_scores",
-    "unjudged",
-    "user_models",
-]
+from calipers.support.lazy_names import lazy_names
 
-
-def __dir__() -> list[str]:
-    return __all__
+if TYPE_CHECKING:
+    from calipers.plot.drawing import Chart as Chart, save as save, stacked as stacked
+    from calipers.plot.information import (
+        dendrogram as dendrogram,
+        difference_scatter as difference_scatter,
+        heat_map as heat_map,
+        tau_scatter as tau_scatter,
+    )
+    from calipers.plot.judgments import (
+        confusion as confusion,
+        decided_order as decided_order,
+        difference_ranges as difference_ranges,
+        sampled_order as sampled_order,
+        score_ranges as score_ranges,
+        slopes as slopes,
+    )
+    from calipers.plot.measures import (
+        significance_curves as significance_curves,
+        system_scores as system_scores,
+        tool_causes as tool_causes,
+        tool_scores as tool_scores,
+        user_models as user_models,
+    )
+    from calipers.plot.queries import (
+        expected_histogram as expected_histogram,
+        gains_and_losses as gains_and_losses,
+        power_curves as power_curves,
+        query_map as query_map,
+    )
+    from calipers.plot.systems import (
+        against_baseline as against_baseline,
+        between_bounds as between_bounds,
+        differences as differences,
+        means as means,
+        unjudged as unjudged,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -8,16 +8,14 @@
 Needs the extra `spark` and a Java runtime. benchmarks/scale.md has measurements of time and memory.
 """
 
-from calipers.spark.evaluation import evaluate
-from calipers.spark.files import read_judgments, read_runs
-from calipers.spark.session import session
-from calipers.spark.statistics import collect, means
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "collect",
-    "evaluate",
-    "means",
-    "read_judgments",
-    "read_runs",
-    "session",
-]
+from calipers.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from calipers.spark.evaluation import evaluate as evaluate
+    from calipers.spark.files import read_judgments as read_judgments, read_runs as read_runs
+    from calipers.spark.session import session as session
+    from calipers.spark.statistics import collect as collect, means as means
+else:
+    __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -112,7 +112,7 @@ def _check_there(frame: Frame, name: str, role: str, file: str) -> None:
 def _text(frame: Frame, name: str, file: str, kind: str = "string") -> Column:
     T = sql("types")
 
-    _check_type(frame, name, file, "ids are text or whole numbers", text=True, whole=True)
+    _check_type(frame, name, file, "ids are text or whole numbers", text=True)
     column = named(name)
     if not isinstance(frame.schema[name].dataType, T.BinaryType):
         column = column.cast("string")  # of whole numbers their digits, not their bytes
@@ -127,7 +127,7 @@ def _bytes(frame: Frame, name: str, file: str) -> Column:
 def _number(frame: Frame, name: str, what: str, file: str) -> Column:
     F = sql("functions")
 
-    _check_type(frame, name, file, f"a {what} is a number", whole=True, fraction=True)
+    _check_type(frame, name, file, f"a {what} is a number", fraction=True)
     value = named(name).cast("double")
     odd = F.raise_error(
         F.concat(F.lit(f"{MARK}: {file}: column '{name}': "), value.cast("string"), F.lit(" is not a finite number"))
@@ -147,16 +147,13 @@ def _present(column: Column, name: str, file: str) -> Column:
     return F.when(column.isNull(), F.raise_error(F.lit(f"{MARK}: {file}: column '{name}': a row has no value")))
 
 
-def _check_type(
-    frame: Frame, name: str, file: str, rule: str, *, text: bool = False, whole: bool = False, fraction: bool = False
-) -> None:
+def _check_type(frame: Frame, name: str, file: str, rule: str, *, text: bool = False, fraction: bool = False) -> None:
+    """Refuse a column that holds neither whole numbers nor what is allowed beside them."""
     T = sql("types")
 
-    allowed: tuple[type, ...] = ()
+    allowed: tuple[type, ...] = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
     if text:
         allowed += (T.StringType, T.CharType, T.VarcharType, T.BinaryType)
-    if whole:
-        allowed += (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
     if fraction:
         allowed += (T.FloatType, T.DoubleType, T.DecimalType)
     kind = frame.schema[name].dataType

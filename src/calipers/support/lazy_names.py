@@ -27,7 +27,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
     def load(name: str) -> Any:
         if name not in homes:
-            missing = farewell("name", name)
+            missing = farewell("name", name, package)
             raise AttributeError(missing or f"module '{package}' has no attribute '{name}'")
         home = homes[name]
         value = import_module(f"{package}.{name}") if home == package else getattr(import_module(home), name)

@@ -17,15 +17,18 @@ _NO_BUDGET = "plan the number of queries with `plan`, and choose documents with 
 _OWN_CONVENTION = "use `like=cal.conventions.convention(NAME).with_(...)` in Python"
 _NO_EXPOSURE = "use the evaluation scripts of TREC Fair Ranking"
 _TREC_EVAL = "use trec_eval 10"
+_NO_TRAINING = "LightGBM, XGBoost and RankLib train, with measures of `calipers.tools` as their metrics"
+_NO_CHART = "draw a table of your own"
 _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 
-# What to do instead, for each name. Options that only some commands lose are written "COMMAND --option".
+# What to do instead, for each name. Options that only some commands lose are written "COMMAND --option", and names that
+# only some packages lose "PACKAGE name".
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
         "exposure": _NO_EXPOSURE,
         "rank": "the library that trained a model ranks with it, and `evaluate` reads its scores, one per line",
-        "train": "LightGBM, XGBoost and RankLib train, with measures of `calipers.tools` as their metrics",
+        "train": _NO_TRAINING,
     },
     "option": {
         "demo --letor": "`evaluate LABELS SCORES` reads LETOR files and scores of any ranker",
@@ -124,10 +127,10 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "text": "its names are in calipers.texts",
         "FeatureFile": "use `sklearn.datasets.load_svmlight_file`",
         "read_features": "use `sklearn.datasets.load_svmlight_file`",
-        "rankers": "LightGBM, XGBoost and RankLib train, with measures of `calipers.tools` as their metrics",
+        "rankers": _NO_TRAINING,
         "plan_budget": _NO_BUDGET,
         "BudgetPlan": _NO_BUDGET,
-        "budget_frontier": "draw a table of your own",
+        "budget_frontier": _NO_CHART,
         "PairwiseAccuracy": _NO_ACCURACY,
         "pairwise_accuracy": _NO_ACCURACY,
         "soft_pairwise_accuracy": _NO_ACCURACY,
@@ -142,7 +145,14 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "information_of_judges": "use `cal.questions.information.ric` with each judge's labels as judgments",
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,
-        "judging_curves": "draw a table of your own",
+        "judging_curves": _NO_CHART,
+        "survival": _NO_CHART,
+        "trend": _NO_CHART,
+        "tools.scikit_learn_estimator": _NO_TRAINING,
+        **dict.fromkeys(
+            ("calipers.spark compare", "calipers.spark discriminative_power", "calipers.spark summarise"),
+            "use `spark.collect`, and the local function on its scores",
+        ),
         "SeveralJudges": "evaluate each judge's labels as judgments of their own",
         "read_several_judges": "evaluate each judge's labels as judgments of their own",
         "read_convention": _OWN_CONVENTION,
@@ -152,15 +162,15 @@ _REMOVED: dict[Kind, dict[str, str]] = {
 }
 
 
-def farewell(kind: str, name: str, command: str = "") -> str | None:
+def farewell(kind: str, name: str, place: str = "") -> str | None:
     """Return the sentence about a name that left Calipers, or None for a name that it never had or still has.
 
     kind: "command", "option", "measure" (case does not matter, parameters are ignored) or "name" (of Python).
-    command: the command that an option was given to.
+    place: the command that an option was given to, or the package that was asked for a name.
     """
     table = next((names for known, names in _REMOVED.items() if known == kind), {})
     key = re.split(r"[(@.]|_(?=\d)", name)[0].lower() if kind == "measure" else name
-    instead = table.get(f"{command} {key}") or table.get(key)
+    instead = table.get(f"{place} {key}") or table.get(key)
     return None if instead is None else f"`{name}` left Calipers in 0.4: {instead}; see CHANGELOG"
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calipers.lists import Ints
 from calipers.questions.information.joint_information import tally
@@ -21,9 +20,9 @@ from calipers.questions.information.sign_patterns import told
 Estimator = Callable[[Ints, Ints], float]
 
 
-def estimate(query: QueryRankings, by: Estimator, rank: NDArray[np.int32] | None = None) -> float:
+def estimate(query: QueryRankings, by: Estimator) -> float:
     """Return an estimate of the joint information of the systems on one query, from their whole lists."""
-    _, count, opposite = tally(query, query.until_last_relevant(rank)).counts()
+    _, count, opposite = tally(query, query.until_last_relevant()).counts()
     return by(count, opposite)
 
 
