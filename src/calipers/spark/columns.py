@@ -148,7 +148,7 @@ def _present(column: Column, name: str, file: str) -> Column:
 
 
 def _check_type(frame: Frame, name: str, file: str, rule: str, *, text: bool = False, fraction: bool = False) -> None:
-    """Refuse a column that holds neither whole numbers nor what is allowed beside them."""
+    """Refuse a column that holds neither whole numbers nor what the keywords allow."""
     T = sql("types")
 
     allowed: tuple[type, ...] = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
