@@ -38,7 +38,9 @@ def keywords(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
 
 
 def test_the_keywords_are_those_of_evaluate_and_of_the_scoring_options() -> None:
-    assert keywords(cal.Experiment) == keywords(cal.evaluate)
+    of_texts = {"judgments"}
+    found = {name: each for name, each in keywords(cal.Experiment).items() if name not in of_texts}
+    assert found == keywords(cal.evaluate)
     assert keywords(ScoringOptions).items() <= keywords(cal.Experiment).items()
 
 
@@ -103,3 +105,44 @@ def test_a_method_has_the_keywords_of_its_question() -> None:
     pairs = ((exp.diff, diff), (exp.check, check), (exp.compare, cal.compare), (exp.plan, cal.plan))
     for method, question in (*pairs, (exp.metaeval, cal.metaeval)):
         assert keywords(method) == keywords(question)
+
+
+ANSWERS = [
+    {"id": f"q{q}", "system": system, "answer": answer, "references": "in the town of Ulm", "retrieved": ["d1", "d2"]}
+    for q in range(5)
+    for system, answer in (("old", "somewhere" if q else "in Ulm"), ("new", f"in Ulm on day {q}"))
+]
+QUESTIONS = {f"q{q}": {"d2": 1} for q in range(5)}
+
+
+def of_texts() -> cal.Experiment:
+    return cal.Experiment(cal.read_texts(ANSWERS), measures="F1 TER nDCG@5", judgments=QUESTIONS, warn=False)
+
+
+def test_an_experiment_of_texts_answers_the_same_questions() -> None:
+    exp = of_texts()
+    expected = cal.evaluate_texts(ANSWERS, "F1 TER nDCG@5", judgments=QUESTIONS, warn=False)
+    np.testing.assert_array_equal(exp.scores.values, expected.values)
+    assert (exp.systems, exp.scores.unit, exp.scores.lower) == (("old", "new"), "query", {"TER"})
+    assert exp.compare(warn=False).table().rows
+    changes = exp.diff("old", "new")
+    assert [each.measure for each in changes.means] == ["F1", "-TER", "nDCG@5"]
+    assert changes.means[0].difference > 0
+    assert exp.check("new", baseline="old", max_drop={"F1": 0.5}, warn=False).observed == "ok"
+    assert not exp.check("new", baseline=exp.scores.of_systems(["old"]), max_drop={"-TER": 0.5}, warn=False).failed
+    assert exp.plan(difference=0.1).table().rows
+    again = pickle.loads(pickle.dumps(exp)).with_(measures="EM", warn=False)
+    assert again.scores.measures == ("EM",)
+    assert exp.with_(ties="worst", measures="RR").scores["RR"].tolist() == [[0.5] * 5] * 2
+
+
+def test_questions_about_rankings_refuse_texts() -> None:
+    exp = of_texts()
+    asked = (exp.bounds, exp.ranges, exp.pool, exp.audit, exp.queries, lambda: exp.judges({"x": QUESTIONS}))
+    for question in (*asked, lambda: cal.questions.information.ric(exp), lambda: cal.explain(exp, "q1")):
+        with pytest.raises(cal.CalipersError, match=r"about rankings, and the experiment has texts"):
+            question()
+    with pytest.raises(cal.CalipersError, match="texts have no runs"):
+        cal.Experiment(cal.read_texts(ANSWERS), GIVEN.runs)
+    with pytest.raises(cal.CalipersError, match="either judgments or texts"):
+        cal.Experiment()

@@ -175,7 +175,7 @@ READERS = [
     cal.read_subtopics,
     cal.read_run,
     cal.read_runs,
-    cal.read_texts,
+    cal.read_titles,
     cal.read_preferences,
     cal.read_samples,
     cal.read_scores,

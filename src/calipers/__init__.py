@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         read_runs as read_runs,
     )
     from calipers.collection.subtopics import SubtopicJudgments as SubtopicJudgments, read_subtopics as read_subtopics
-    from calipers.collection.texts import read_texts as read_texts
+    from calipers.collection.texts import read_titles as read_titles
     from calipers.collection.writing import write_qrels as write_qrels, write_run as write_run
     from calipers.conventions import Convention as Convention
     from calipers.errors import (
@@ -83,6 +83,6 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table as Table
     from calipers.statistics.bounded_intervals import mean_intervals as mean_intervals
     from calipers.support.progress import progress_bar as progress_bar
-    from calipers.texts.evaluation import evaluate_texts as evaluate_texts
+    from calipers.texts.evaluation import evaluate_texts as evaluate_texts, read_texts as read_texts
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,4 +1,4 @@
-"""One experiment: judgments, runs, measures and scoring options. Its methods are the questions about them."""
+"""One experiment: judgments and runs or texts, measures and scoring options. Its methods are the questions."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from calipers.collection.query_facts import QueryGroups, QueryWeights
 from calipers.collection.runs import remembered
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.conventions import TOOLS, Convention
+from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Evaluation, Measures
 from calipers.evaluation.options import ScoringOptions
 from calipers.measures.grammar import DEFAULT_MEASURES
@@ -32,6 +33,7 @@ from calipers.support.choices import (
     TestName,
     TieRule,
 )
+from calipers.texts.collection import TextCollection
 
 if TYPE_CHECKING:
     from calipers.questions.audit.matching_conventions import MatchingConventions
@@ -56,11 +58,15 @@ if TYPE_CHECKING:
 
 
 class Experiment(Evaluation):
-    """Everything that can be asked about some runs.
+    """Everything that can be asked about some runs, or about texts.
 
-    The parameters are those of `evaluate`. runs: None for questions about judgments alone. Files are opened here and
-    read when a question needs them; the scores, and where judged documents rank, are kept. No question changes the
-    experiment: `with_` returns another one.
+    data: judgments, or texts from `read_texts`. runs: None for texts, and for questions about judgments alone.
+    measures: the defaults of `evaluate`, or for texts those that fit the data. judgments: relevant documents of
+    questions, for measures of the documents that answers were made from, if the texts do not name them. The other
+    parameters are those of `evaluate`.
+
+    Files are opened here and read when a question needs them; the scores, and where judged documents rank, are kept.
+    No question changes the experiment: `with_` returns another one.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
     >>> runs = {"old": {"q1": {"d2": 2, "d1": 1}, "q2": {"d3": 1}}, "new": {"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}}
@@ -70,14 +76,21 @@ class Experiment(Evaluation):
     >>> exp.scores["RR"]
     array([[0.5, 1. ],
            [1. , 1. ]])
+    >>> from calipers import read_texts
+    >>> rows = [{"id": "q1", "system": system, "answer": text, "references": "in Ulm"}
+    ...         for system, text in (("old", "in Bern"), ("new", "Ulm"))]
+    >>> texts = Experiment(read_texts(rows), measures="F1")
+    >>> texts, texts.scores["F1"].round(2).tolist()
+    (<Experiment: 2 systems, 1 query, F1>, [[0.5], [0.67]])
     """
 
     def __init__(
         self,
-        judgments: JudgmentsLike,
-        runs: RunsLike | None,
-        measures: Measures = DEFAULT_MEASURES,
+        data: JudgmentsLike | TextCollection | None = None,
+        runs: RunsLike | None = None,
+        measures: Measures | None = None,
         *,
+        judgments: JudgmentsLike | None = None,
         like: str | Convention | None = None,
         ties: TieRule | None = None,
         relevant: float | None = None,
@@ -113,10 +126,25 @@ class Experiment(Evaluation):
             "progress": progress,
             "warn": warn,
         }
-        opened = Evaluation.of(judgments, runs, measures, ScoringOptions(**scoring), **reading)
+        given = {"measures": measures, **scoring, **reading}
+        if isinstance(data, TextCollection):
+            if runs is not None:
+                raise CalipersError("texts have no runs: name judgments of the same questions with judgments=")
+            from calipers.texts.evaluation import Evaluation as Texts
+
+            names: Any = measures
+            made = Texts(data, names, judgments=judgments, progress=progress, scoring=scoring)
+            self.__dict__.update(texts=made, warn=warn)
+            self.__dict__["_given"] = {"data": data, "judgments": judgments, **given}
+            return
+        if (data is None) == (judgments is None):
+            raise CalipersError("an experiment needs either judgments or texts")
+        known: Any = judgments if data is None else data
+        asked = DEFAULT_MEASURES if measures is None else measures
+        opened = Evaluation.of(known, runs, asked, ScoringOptions(**scoring), **reading)
         self.__dict__.update(opened.__dict__)
         self.__dict__["runs"] = tuple(map(remembered, opened.runs))
-        self.__dict__["_given"] = {"judgments": judgments, "measures": measures, **scoring, **reading}
+        self.__dict__["_given"] = {"judgments": known, **given}
 
     def with_(self, **changes: Any) -> Experiment:
         """Return an experiment that differs in some of the parameters. All other parameters stay as they were given.
@@ -125,7 +153,10 @@ class Experiment(Evaluation):
         >>> exp.scores["RR"], exp.with_(ties="worst").scores["RR"]
         (array([[0.75]]), array([[0.5]]))
         """
-        given: dict[str, Any] = {**self.__dict__["_given"], "runs": self.runs or None}
+        given: dict[str, Any] = dict(self.__dict__["_given"])
+        if self.texts is not None:
+            return Experiment(**given | changes)
+        given["runs"] = self.runs or None
         if "measures" not in changes:  # others may read another kind of judgments
             given["judgments"] = self.judgments
         return Experiment(**given | changes)

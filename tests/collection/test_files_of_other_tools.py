@@ -95,18 +95,18 @@ def test_texts(write: Write) -> None:
         '{"_id": "PLAIN-12", "text": "Exploiting autophagy"}\n',
         "queries.jsonl",
     )
-    assert cal.read_texts(queries) == {"PLAIN-2": "Do statins cause cancer?", "PLAIN-12": "Exploiting autophagy"}
-    assert cal.read_texts(queries, ids={"PLAIN-12", "other"}) == {"PLAIN-12": "Exploiting autophagy"}
+    assert cal.read_titles(queries) == {"PLAIN-2": "Do statins cause cancer?", "PLAIN-12": "Exploiting autophagy"}
+    assert cal.read_titles(queries, ids={"PLAIN-12", "other"}) == {"PLAIN-12": "Exploiting autophagy"}
     corpus = write('{"_id": "MED-10", "title": "Statin use", "text": "Recent studies"}\n', "corpus.jsonl")
-    assert cal.read_texts(corpus) == {"MED-10": "Statin use Recent studies"}
-    assert cal.read_texts(write("1048585\twhat is\tpaula\n2\tx\n")) == {"1048585": "what is\tpaula", "2": "x"}
-    assert cal.read_texts(write("1\t{x} tea\n{2}\tcup\n{\ttea\n")) == {"1": "{x} tea", "{2}": "cup", "{": "tea"}
-    assert cal.read_texts(write("{1}\ttea\n2\tcup\n")) == {"{1}": "tea", "2": "cup"}
-    assert cal.read_texts(write("qid,query\n1,red shoes\n2,socks\n")) == {"1": "red shoes", "2": "socks"}
-    assert cal.read_texts(write('Doc ID,Title,Text\n7,Tea,"hot, sweet"\n')) == {"7": "hot, sweet"}
-    assert "file:2: not JSON" in refusal(cal.read_texts, write('{"_id": "1", "text": "a"}\n{"_id"\n'))
-    assert "two different texts" in refusal(cal.read_texts, write("1\ta\n1\tb\n"))
-    assert "an id and a text" in refusal(cal.read_texts, write("alone\n"))
+    assert cal.read_titles(corpus) == {"MED-10": "Statin use Recent studies"}
+    assert cal.read_titles(write("1048585\twhat is\tpaula\n2\tx\n")) == {"1048585": "what is\tpaula", "2": "x"}
+    assert cal.read_titles(write("1\t{x} tea\n{2}\tcup\n{\ttea\n")) == {"1": "{x} tea", "{2}": "cup", "{": "tea"}
+    assert cal.read_titles(write("{1}\ttea\n2\tcup\n")) == {"{1}": "tea", "2": "cup"}
+    assert cal.read_titles(write("qid,query\n1,red shoes\n2,socks\n")) == {"1": "red shoes", "2": "socks"}
+    assert cal.read_titles(write('Doc ID,Title,Text\n7,Tea,"hot, sweet"\n')) == {"7": "hot, sweet"}
+    assert "file:2: not JSON" in refusal(cal.read_titles, write('{"_id": "1", "text": "a"}\n{"_id"\n'))
+    assert "two different texts" in refusal(cal.read_titles, write("1\ta\n1\tb\n"))
+    assert "an id and a text" in refusal(cal.read_titles, write("alone\n"))
 
 
 def test_mteb(write: Write) -> None:
@@ -393,13 +393,13 @@ def test_titles_in_responses_are_texts_of_documents(write: Write) -> None:
         for hit in answer["hits"]["hits"]:
             hit["_source"] = {"title": titles[hit["_id"]], "price": 3}
     path = write("\n".join(map(json.dumps, answers)), "responses.jsonl")
-    assert cal.read_texts(path) == titles
-    assert cal.read_texts(path, ids=["b"]) == {"b": "Blue hat"}
-    assert cal.read_texts(write({"responses": answers})) == titles
+    assert cal.read_titles(path) == titles
+    assert cal.read_titles(path, ids=["b"]) == {"b": "Blue hat"}
+    assert cal.read_titles(write({"responses": answers})) == titles
     answers[0]["hits"]["hits"][0]["_source"] |= {"text": "For running.", "title": ["Red shoes"]}
-    assert cal.read_texts(write(answers))["a"] == "Red shoes For running."
+    assert cal.read_titles(write(answers))["a"] == "Red shoes For running."
     docs = {"response": {"docs": [{"id": "x", "title": "Solr"}, {"id": "y"}]}}
-    assert cal.read_texts(write(docs)) == {"x": "Solr"}
+    assert cal.read_titles(write(docs)) == {"x": "Solr"}
 
 
 def test_titles_in_responses_are_shown_in_the_report(write: Write, command: Command, tmp_path: Path) -> None:
@@ -761,7 +761,7 @@ def test_packed_files_that_would_take_all_memory(write: Write) -> None:
         path = write(gzip.compress(start + blank, 1), "bomb.gz")
         assert "unpacks to more than" in refusal(read, path)
     path = write(gzip.compress(b"1\t" + blank, 1), "bomb.gz")
-    assert "a line has more than" in refusal(cal.read_texts, path)
+    assert "a line has more than" in refusal(cal.read_titles, path)
     assert "unpacks to more than" in refusal(cal.Rollup("max", path).of, ["a"])
 
 

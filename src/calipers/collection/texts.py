@@ -18,7 +18,7 @@ TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # b
 ID = ("_id", *(name for role in ("query", "document") for names in NAMES[role] for name in names if name != "query"))
 
 
-def read_texts(source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None) -> dict[str, str]:
+def read_titles(source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None) -> dict[str, str]:
     """Return {id: text} of queries or documents.
 
     The file has JSON lines as in BEIR, an id and a text on each line as in MS MARCO, or responses of a search engine,
@@ -28,9 +28,9 @@ def read_texts(source: Path, *, max_unpacked: int | None = None, ids: Collection
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "corpus.jsonl"
     >>> _ = file.write_text('{"_id": "d1", "title": "Tea", "text": "A hot drink."}\\n{"_id": "d2", "text": "Rain."}\\n')
-    >>> read_texts(file)
+    >>> read_titles(file)
     {'d1': 'Tea A hot drink.', 'd2': 'Rain.'}
-    >>> read_texts(file, ids=["d2"])
+    >>> read_titles(file, ids=["d2"])
     {'d2': 'Rain.'}
     """
     name, wanted = shown_name(source), None if ids is None else frozenset(ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,11 +146,37 @@ def evaluate(
     ).scores
 
 
+class ScoredTexts(Protocol):
+    """Texts under measures."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems that wrote the texts."""
+
+    @property
+    def scores(self) -> Scores:
+        """Scores of all texts."""
+
+    @property
+    def size(self) -> str:
+        """The numbers of systems and of questions or documents, in words."""
+
+    @property
+    def measure_names(self) -> tuple[str, ...]:
+        """The measures, as they were asked for."""
+
+
+ONLY_RANKINGS = (
+    "this is a question about rankings, and the experiment has texts: compare, diff, check and plan take texts"
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """A request: judgments, runs, measures and scoring options, and how to read them. Questions take it.
 
-    Runs are handles: their lines are read when they are needed. `Experiment` is the one that users make.
+    Runs are handles: their lines are read when they are needed. `Experiment` is the one that users make. A request for
+    scores of texts has `texts`, and neither judgments, runs, measures nor options.
     """
 
     judgments: Judgments  # as they were read
@@ -162,6 +188,7 @@ class Evaluation:
     jobs: int | None = None  # files that are read at the same time
     progress: Callable[[int], None] | None = None  # called with the number of runs that were scored
     warn: bool = True  # give the notes as a CalipersWarning
+    texts: ScoredTexts | None = None
 
     @staticmethod
     def of(
@@ -202,20 +229,30 @@ class Evaluation:
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
-        """Names of the runs. Before the runs are read, this reads the first line of each file."""
+        """Names of the systems. Before runs are read, this reads the first line of each file."""
+        if self.texts is not None:
+            return self.texts.systems
         return tuple(name for name, _ in distinct_names(self.runs))
 
     @cached_property
     def scores(self) -> Scores:
-        """Scores of all runs on all queries. The notes on the runs are in the scores."""
-        scores = _scores(self)
+        """Scores of all systems on all queries. The notes on runs and texts are in the scores."""
+        scores = _scores(self) if self.texts is None else self.texts.scores
         warn_user(scores.notes, self.warn)
         return scores
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "progress": None}
 
+    def __getattr__(self, name: str) -> Any:
+        """Refuse questions about rankings if there are texts."""
+        if name in ("judgments", "runs", "measures", "options") and self.texts is not None:
+            raise CalipersError(ONLY_RANKINGS)
+        return object.__getattribute__(self, name)  # raises the error of a property again
+
     def __repr__(self) -> str:
+        if self.texts is not None:
+            return f"<{type(self).__name__}: {self.texts.size}, {', '.join(self.texts.measure_names)}>"
         runs, queries = counted(len(self.runs), "run"), counted(len(self.judgments.queries), "query")
         return f"<{type(self).__name__}: {runs}, {queries}, {', '.join(self.measures)}>"
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run, unwrapped
-from calipers.collection.texts import read_texts
+from calipers.collection.texts import read_titles
 from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation.inputs import notes_on_grades
 from calipers.measures.populations import DEFAULT_POPULATION
@@ -66,7 +66,7 @@ class ReportOptions(Record):
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts to show with ids: files that `cal.read_texts` reads, or {id: text}."""
+    """Texts to show with ids: files that `cal.read_titles` reads, or {id: text}."""
 
     query_texts: str | Path | Mapping[str, str] | None = None
     document_texts: str | Path | Mapping[str, str] | None = None
@@ -93,7 +93,7 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
         wanted = frozenset(ids)
         found = {each: str(text) for each, text in source.items() if each in wanted}
     else:
-        found = read_texts(source, ids=ids)
+        found = read_titles(source, ids=ids)
     return {each: textwrap.shorten(text, most, placeholder=" ...") for each, text in found.items()}
 
 

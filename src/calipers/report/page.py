@@ -106,7 +106,7 @@ def write_report(
     baseline: the system that all others are compared with. Of two systems it is the old one; by default the first is.
     sections: names of the wanted sections, such as systems, between or differs. By default all that apply.
     top: number of documents of each ranking that the page shows.
-    query_texts, document_texts: texts to show with ids: files that `cal.read_texts` reads, or {id: text}.
+    query_texts, document_texts: texts to show with ids: files that `cal.read_titles` reads, or {id: text}.
     query_groups: {query: group}, or a file of queries and groups. A section compares the systems in each group.
     judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them.
     test, correction, alpha, samples, seed: as for `compare`. population: as for `bounds`.

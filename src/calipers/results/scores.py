@@ -238,6 +238,21 @@ class Scores(Result):
         """The factor for each measure, 1 or -1, that makes larger scores better."""
         return np.array([-1.0 if name in self.lower else 1.0 for name in self.measures])
 
+    @property
+    def larger_is_better(self) -> Scores:
+        """The scores with errors negated and called -TER, so that larger values are better under every measure."""
+        if not self.lower:
+            return self
+        names = tuple(f"-{name}" if name in self.lower else name for name in self.measures)
+        about = {key: value for key, value in self.metadata.items() if key != "lower"}
+        ends: dict[str, tuple[float | None, float | None]] = dict(self.metadata.get("ends", {}))
+        for name in self.lower & ends.keys():
+            low, high = ends.pop(name)
+            ends[f"-{name}"] = None if high is None else -high, None if low is None else -low
+        return replace(
+            self, measures=names, values=self.values * self.signs[:, None, None], metadata={**about, "ends": ends}
+        )
+
     def best_in_bold(self, table: Table) -> Table:
         """Return a table with one column per measure, with the best figure of each column in bold."""
         more = [name for name in self.measures if name not in self.lower]

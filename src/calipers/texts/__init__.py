@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from calipers.texts.charts import correlation_chart as correlation_chart, profile_chart as profile_chart
     from calipers.texts.collection import Document as Document, TextCollection as TextCollection
     from calipers.texts.encoder import Encoder as Encoder
-    from calipers.texts.evaluation import Evaluation as Evaluation, evaluate_texts as evaluate_texts
+    from calipers.texts.evaluation import (
+        Evaluation as Evaluation,
+        evaluate_texts as evaluate_texts,
+        read_texts as read_texts,
+    )
     from calipers.texts.expected_text import expected_summary as expected_summary
     from calipers.texts.human_agreement import (
         DIGITS as DIGITS,

@@ -6,8 +6,10 @@ file, or from judgments of the same questions.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -83,9 +85,15 @@ def retrieval_scores(
 
 
 def scores_and_remarks(
-    collection: TextCollection, measures: Sequence[str], judgments: JudgmentsLike | None
+    collection: TextCollection,
+    measures: Sequence[str],
+    judgments: JudgmentsLike | None,
+    scoring: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Scores, tuple[str, ...]]:
-    """Return the scores of retrieved documents with warnings as their notes, and remarks on undefined scores."""
+    """Return the scores of retrieved documents with warnings as their notes, and remarks on undefined scores.
+
+    scoring: scoring options of `evaluate`.
+    """
     runs: dict[str, dict[str, dict[str, float]]] = {}
     for (question, system), judged in collection.judged.items():
         if judged.retrieved is not None and system in collection.systems:
@@ -102,7 +110,7 @@ def scores_and_remarks(
                 file=collection.name,
             )
     meant = [ranking_measure(name) for name in measures]
-    found = evaluate(judgments, runs, meant, unmatched="warn", warn=False)
+    found = evaluate(judgments, runs, meant, unmatched="warn", warn=False, **scoring)
     if len(found.measures) == len(measures):
         found = replace(found, measures=tuple(measures))
     answered = np.array([[query in runs[system] for query in found.queries] for system in found.systems])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,6 @@ from calipers.errors import CalipersError, UnknownName, place_of, warn_user
 from calipers.lists import Floats
 from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.results.scores import Reason, Scores
-from calipers.statistics.bounded_intervals import Ends
 from calipers.support.plurals import counted, plural_of, verb
 from calipers.texts.answer_retrieval import scores_and_remarks, side_by_side, split_measures
 from calipers.texts.bertscore import Matcher, matcher
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from calipers.texts.human_agreement import HumanCorrelation
     from calipers.texts.meta_evaluation import TextMetaEvaluation
 
+ENCODER, CACHE = "CALIPERS_ENCODER", "CALIPERS_CACHE"  # variables of the environment: a model, and a folder
 ROUGE = "ROUGE-1 ROUGE-2 ROUGE-L"
 EncoderLike = str | Encoder | Matcher | Callable[[], Matcher]
 RETRIEVAL = "ContextPrecision ContextRecall nDCG@10"
@@ -77,18 +77,18 @@ class Evaluation:
         encoder: EncoderLike | None = None,
         cache: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
+        scoring: Mapping[str, Any] | None = None,
     ) -> None:
         self.options = TextOptions(
             tokenizer, stem, bleu_tokenizer, several, length, upper, chance, texts, draws, seed, tokens, k
         )
-        collection = as_collection(data)
-        if scores is not None:
-            collection = collection.with_scores(scores_by_text(scores, collection.systems))
-        self.collection = collection
+        self.collection = collection = read_texts(data, scores=scores)
         self.judgments = judgments
+        self._scoring = scoring or {}
         self.lower = (lower,) if isinstance(lower, str) else tuple(lower)
         self.progress = progress
-        self._cache, self._encoder = cache, encoder
+        self._cache = cache or os.environ.get(CACHE) or None
+        self._encoder = encoder = encoder or os.environ.get(ENCODER) or None
         if measures is None or (not isinstance(measures, str) and not measures):
             measures = default_measures(collection, encoder is not None, judgments is not None)
         asked, self.rankings, self.other_scores = split_measures(
@@ -117,6 +117,22 @@ class Evaluation:
             return given if isinstance(given, Matcher) else given()
         made = given if isinstance(given, Encoder) else Encoder(given, cache=self._cache)
         return matcher(made, [text for document in self.collection.documents for text in document.references])
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems that wrote the texts."""
+        return self.collection.systems
+
+    @property
+    def measure_names(self) -> tuple[str, ...]:
+        """The measures, as they were asked for."""
+        return (*(measure.named() for measure in self.measures), *self.rankings, *self.other_scores)
+
+    @property
+    def size(self) -> str:
+        """The numbers of systems and of questions or documents, in words."""
+        units = counted(len(self.collection.documents), self.collection.kind.unit)
+        return f"{counted(len(self.systems), 'system')}, {units}"
 
     @property
     def steps(self) -> int:
@@ -175,7 +191,11 @@ class Evaluation:
     @cached_property
     def _of_rankings(self) -> tuple[Scores | None, tuple[str, ...]]:
         """Scores of retrieved documents, if they are asked for, and remarks on them."""
-        return scores_and_remarks(self.collection, self.rankings, self.judgments) if self.rankings else (None, ())
+        return (
+            scores_and_remarks(self.collection, self.rankings, self.judgments, self._scoring)
+            if self.rankings
+            else (None, ())
+        )
 
     def _of_other_tools(self) -> Scores | None:
         if not self.other_scores:
@@ -301,28 +321,13 @@ class Evaluation:
         """
         from calipers.questions.check.gate import check
 
-        return check(self._more_is_better(), new, **choices)
+        return check(self.scores.larger_is_better, new, **choices)
 
     def diff(self, old: str, new: str, *, level: float = 0.95) -> Difference:
         """Return what changed between two systems, document by document. Errors such as TER are negated."""
         from calipers.questions.diff.difference import diff_of_scores
 
-        return diff_of_scores(self._more_is_better().of_systems([old, new]), level=level)
-
-    def _more_is_better(self) -> Scores:
-        """Return the scores with errors negated and called -TER, so that more is better under every measure."""
-        scores = self.scores
-        names = tuple(f"-{name}" if name in scores.lower else name for name in scores.measures)
-        about = {key: value for key, value in scores.metadata.items() if key != "lower"}
-        ends: dict[str, Ends] = scores.metadata.get("ends", {})
-        about["ends"] = {
-            **ends,
-            **{
-                f"-{name}": (None if high is None else -high, None if low is None else -low)
-                for name, (low, high) in ends.items()
-            },
-        }
-        return replace(scores, measures=names, values=scores.values * scores.signs[:, None, None], metadata=about)
+        return diff_of_scores(self.scores.larger_is_better.of_systems([old, new]), level=level)
 
     def correlate(
         self,
@@ -403,6 +408,22 @@ class Evaluation:
             for name, count in lacking.items()
             if count
         ]
+
+
+def read_texts(
+    source: TextsLike, *, scores: TextsLike | None = None, max_unpacked: int | None = None
+) -> TextCollection:
+    """Return texts to be scored: summaries, translations or answers of systems, with their references.
+
+    source: a path, a frame (pandas, polars, Arrow) or a list of dicts, one row per document and system with `id`,
+        `system`, `summary` (or `answer`, ...) and `references`. `docs/text.md` lists all fields.
+    scores: scores of other tools, a table of id, system and one column per measure.
+
+    >>> read_texts([{"id": "q1", "system": "rag", "answer": "in Ulm", "references": ["Ulm"]}]).systems
+    ('rag',)
+    """
+    collection = as_collection(source, max_unpacked=max_unpacked)
+    return collection if scores is None else collection.with_scores(scores_by_text(scores, collection.systems))
 
 
 def default_measures(collection: TextCollection, has_encoder: bool = False, has_judgments: bool = False) -> list[str]:

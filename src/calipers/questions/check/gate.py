@@ -335,7 +335,7 @@ def check(
     warn: give the notes as one CalipersWarning.
 
     A system with hardly any judged document never passes, nor does one that lacks more than half of the judged queries,
-    unless `missing` or `like` of the experiment say how these count.
+    unless `missing` or `like` of the experiment say how these count. Errors of texts, such as TER, are negated.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], ["new", "old"], measure="AP")
@@ -348,6 +348,10 @@ def check(
     """
     _check_settings(alpha, fail_on, other_judgments)
     check_choice("fail_if", fail_if, FAIL_IF)
+    if isinstance(evaluation, Evaluation) and evaluation.texts is not None:
+        evaluation = evaluation.scores.larger_is_better
+    if isinstance(baseline, Scores):
+        baseline = baseline.larger_is_better
     limits = _Limits.of(_known_ends(evaluation), max_drop, max_query_drop, min)
     if not (limits.drop or limits.query_drop or limits.floor):
         raise CalipersError("there is nothing to check: give max_drop, max_query_drop or min")

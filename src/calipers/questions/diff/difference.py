@@ -305,6 +305,8 @@ def diff(
     query_groups: {query: group} or a file. The means of each group are compared as well; their p values are corrected
         over all groups by Holm's method.
 
+    Texts have no documents to compare. Errors such as TER are negated.
+
     >>> import calipers as cal
     >>> qrels = {"q1": {"a": 2, "b": 0}, "q2": {"c": 1}}
     >>> runs = {"old": {"q1": ["b", "a"], "q2": ["c"]}, "new": {"q1": ["a", "b"], "q2": ["c", "d"]}}
@@ -314,6 +316,10 @@ def diff(
     >>> [str(document) for document in found.gains[0].documents]
     ['a (2) from 2 to 1', 'b (0) from 1 to 2']
     """
+    if evaluation.texts is not None:
+        return diff_of_scores(
+            evaluation.scores.larger_is_better.of_systems([old, new]), level=level, query_groups=query_groups
+        )
     if top is None:
         first = next(iter(evaluation.measures.values()))
         top = min(cut for cut in (first.cutoff or TOP, evaluation.options.depth) if cut)

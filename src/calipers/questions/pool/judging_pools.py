@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
-from calipers.collection.texts import read_texts
+from calipers.collection.texts import read_titles
 from calipers.collection.writing import check_trec_field
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.candidates import ScoredCandidates
@@ -41,7 +41,7 @@ from calipers.support.checks import check_choice, check_whole
 from calipers.support.plurals import counted, verb
 
 PoolMethod = Literal["depth", "rbp", "interleaved", "next"]
-Texts = str | os.PathLike[str] | Mapping[str, str]  # a file that `calipers.read_texts` reads, or {id: text}
+Texts = str | os.PathLike[str] | Mapping[str, str]  # a file that `calipers.read_titles` reads, or {id: text}
 METHODS: tuple[PoolMethod, ...] = get_args(PoolMethod)
 
 
@@ -152,7 +152,7 @@ class JudgingPool(Result):
 
 def _texts(source: Texts | None, ids: Collection[str]) -> Mapping[str, str]:
     """Return the texts of these ids, each on one line."""
-    found = source if isinstance(source, Mapping) else {} if source is None else read_texts(source, ids=ids)
+    found = source if isinstance(source, Mapping) else {} if source is None else read_titles(source, ids=ids)
     return {each: " ".join(str(text).split()) for each, text in found.items()}
 
 
