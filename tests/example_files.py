@@ -51,8 +51,7 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     for name, run in zip(("a.run", "b.run", "c.run", "run.txt"), runs, strict=False):
         run.replace(folder / name)
     (folder / "new.run").write_bytes(runs[len(runs) // 2].read_bytes())
-    for copy, name in (("old.run", "a.run"), ("a2.run", "a.run"), ("b2.run", "b.run")):
-        (folder / copy).write_bytes((folder / name).read_bytes())
+    (folder / "old.run").write_bytes((folder / "a.run").read_bytes())
     for name in ("run.txt.gz", "run2.txt.gz"):
         (folder / name).write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
     ranked = (folder / "run.txt").read_text().splitlines(keepends=True)

@@ -257,7 +257,7 @@ def test_every_tool_has_a_point_for_every_system() -> None:
 
 
 def test_the_package_lists_charts_and_what_is_done_with_them() -> None:
-    assert dir(cal.plot) == sorted(plot.__all__)
+    assert {"Chart", "save", "means"} <= {*dir(cal.plot)}
     assert not {"drawing", "vega", "COLOURS"} & {*dir(cal.plot)}
 
 

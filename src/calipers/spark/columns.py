@@ -98,7 +98,7 @@ def _order(frame: Frame, columns: Mapping[str, str] | None) -> list[Column]:
         )
     for name in [given] if given is not None else kept:
         _check_there(frame, name, ORDER, "runs")
-        _check_type(frame, name, "runs", "the order of rows is a whole number", whole=True)
+        _check_type(frame, name, "runs", "the order of rows is a whole number")
     return [named(name).cast("long") for name in ([given] if given is not None else kept)]
 
 
