@@ -21,10 +21,9 @@ import numpy as np
 from benchmarks.report import publish
 from calipers.questions.plan.repeats import repeated_runs
 from calipers.results.score_files import as_scores
-from calipers.statistics.bayesian import bayes
 from calipers.statistics.correction import critical_value
 from calipers.statistics.differences import residual_deviation
-from calipers.statistics.equivalence_tests import non_inferiority_limits, p_equivalence
+from calipers.statistics.equivalence_tests import bayes, non_inferiority_limits, p_equivalence
 from calipers.statistics.power import power_t
 from calipers.statistics.significance import TESTS, Settings, tukey
 

@@ -19,12 +19,12 @@ from calipers.statistics.correlation import (
     kendall_b,
     pair_counts,
     rank_correlation,
+    rbo,
     spearman,
     tau_ap,
     tau_ap_symmetric,
     weighted_tau,
 )
-from calipers.statistics.rank_biased_overlap import rbo
 
 coarse = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12)
 

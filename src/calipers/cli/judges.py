@@ -281,7 +281,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
             for line in helped(tables[name][1]):
                 note(line)
     if "circularity" in tables:
-        from calipers.questions.judges.circularity import circularity_notes
+        from calipers.questions.judges.effects_on_systems import circularity_notes
 
         warn(circularity_notes(tables["circularity"][1]), strict)
 

@@ -84,7 +84,7 @@ def command(
     """
     from calipers.questions.properties import property_tables
     from calipers.questions.properties.examined_measures import subjects_of
-    from calipers.questions.properties.impossibility import CONFLICT, impossibility
+    from calipers.questions.properties.property_tables import CONFLICT, impossibility
     from calipers.questions.properties.verdicts import NINE, SEVEN, examine
 
     if card is not None:

@@ -46,8 +46,7 @@ def command(context: click.Context) -> None:
 
 def _run(request: Request) -> None:
     from calipers.collection.sources import read_qrels
-    from calipers.tools.trec_eval.files import TrecRun
-    from calipers.tools.trec_eval.report import columns, reports
+    from calipers.tools.trec_eval.report import TrecRun, columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *files = request.files

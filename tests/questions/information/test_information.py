@@ -28,10 +28,18 @@ from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
 from calipers.native import plain, scanner
 from calipers.questions.information import rankings, sign_patterns
-from calipers.questions.information.estimators import estimate, miller_madow, plug_in, shrinkage
 from calipers.questions.information.information_difference import difference, same_group_share
 from calipers.questions.information.information_tau import tau, tau_between
-from calipers.questions.information.joint_information import joint, joint_of, known_by_groups, known_together
+from calipers.questions.information.joint_information import (
+    estimate,
+    joint,
+    joint_of,
+    known_by_groups,
+    known_together,
+    miller_madow,
+    plug_in,
+    shrinkage,
+)
 from calipers.questions.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.questions.information.ric_scores import ric
 from conftest import valid_spec

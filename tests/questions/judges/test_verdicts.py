@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 import calipers as cal
 from calipers.cli.commands import root
-from calipers.questions.judges.circularity import COLUMNS, circularity_notes
+from calipers.questions.judges.effects_on_systems import CIRCULARITY_COLUMNS as COLUMNS, circularity_notes
 from calipers.questions.judges.score_repair import prediction_powered
 from calipers.questions.judges.verdict_rows import is_verdict_table
 from calipers.statistics.correlation import kendall_b

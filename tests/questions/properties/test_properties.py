@@ -29,7 +29,7 @@ from calipers.measures.weights import DISCOUNTS
 from calipers.questions.properties import property_tables, search
 from calipers.questions.properties.cards import measure_card
 from calipers.questions.properties.examined_measures import Subject, subject_of, subjects_of
-from calipers.questions.properties.impossibility import CONFLICT, contradictions, impossibility
+from calipers.questions.properties.property_tables import CONFLICT, contradictions, impossibility
 from calipers.questions.properties.search import NOISE
 from calipers.questions.properties.small_rankings import Space, lists_of, space
 from calipers.questions.properties.verdicts import NINE, SEVEN, Properties, Verdict, examine

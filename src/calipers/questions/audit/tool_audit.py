@@ -202,7 +202,7 @@ class Audit(Result):
     @property
     def summary(self) -> str:
         """Advice in one sentence: the figure to report, and the figures not to compare it with."""
-        from calipers.questions.audit.advice import advice
+        from calipers.questions.audit.attribution import advice
 
         return advice(self)
 

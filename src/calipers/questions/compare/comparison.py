@@ -19,11 +19,18 @@ from calipers.results.result import Result, Tables, in_short
 from calipers.results.score_files import ScoresLike, as_scores, only_scores
 from calipers.results.scores import Scores, means, order_of
 from calipers.results.tables import PValue, Statistic, Table
-from calipers.statistics import bayesian
 from calipers.statistics.correction import CORRECTIONS, TIMES_TESTS, correction_name, dunnett
 from calipers.statistics.differences import Bools, against, all_pairs
 from calipers.statistics.effect_sizes import EFFECTS, effect_name
-from calipers.statistics.equivalence_tests import VERDICTS, check_margin, p_equivalence
+from calipers.statistics.equivalence_tests import (
+    BAYESIAN_COLUMNS,
+    DEFAULT_ROPE,
+    VERDICTS,
+    bayes,
+    check_margin,
+    p_equivalence,
+    turned,
+)
 from calipers.statistics.significance import (
     CORRECTED,
     DEFAULT_SAMPLES,
@@ -52,12 +59,12 @@ from calipers.support.choices import ComparisonTest, Correction, EffectSize
 from calipers.support.plurals import counted, plural_of, verb
 
 # The pairwise tests, and two tests that only `compare` offers.
-TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.bayes}
+TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayes}
 UNCORRECTED = CORRECTED | {"dunnett", "bayes"}  # tests whose p values need no correction
 COLUMNS = ("measure", "system_a", "system_b", "difference", "low", "high", "p", "p_adjusted", "effect", "n")
 EQUIVALENCE_COLUMNS = ("p_equivalence", "p_equivalence_adjusted", "verdict")
 STATISTICS: dict[str, type[Statistic]] = {
-    **dict.fromkeys(("low", "high", "effect", *bayesian.COLUMNS), Statistic),
+    **dict.fromkeys(("low", "high", "effect", *BAYESIAN_COLUMNS), Statistic),
     **dict.fromkeys(("p", "p_adjusted", *EQUIVALENCE_COLUMNS[:2]), PValue),
 }
 NAMED = 3  # pairs that a note names
@@ -127,7 +134,7 @@ def compare(
     refuse_ambiguous_names(scores, baselines)
     _check_method(name, size, baselines, equivalence, rope, weighted=query_weights is not None)
     weights = None if query_weights is None else scores.weights(query_weights)
-    rope = bayesian.DEFAULT_ROPE if rope is None else check_number("rope", rope, least=0)
+    rope = DEFAULT_ROPE if rope is None else check_number("rope", rope, least=0)
     alpha, seed = check_alpha(alpha), check_seed(seed)
     samples = None if samples is None else check_samples(samples)
     if len(scores.systems) < 2:
@@ -160,7 +167,7 @@ def compare(
         ]
     if name == "bayes":
         outcomes = [
-            bayesian.turned(outcome) if measure in scores.lower else outcome
+            turned(outcome) if measure in scores.lower else outcome
             for measure, outcome in zip(scores.measures, outcomes, strict=True)
         ]
     p = np.array([outcome.p for outcome in outcomes])
@@ -408,7 +415,7 @@ class Comparison(Result):
             return tuple(
                 name
                 for each in COLUMNS
-                for name in (bayesian.COLUMNS if each == "p" else () if each == "p_adjusted" else (each,))
+                for name in (BAYESIAN_COLUMNS if each == "p" else () if each == "p_adjusted" else (each,))
             )
         return (*COLUMNS, *EQUIVALENCE_COLUMNS) if "equivalence" in self.metadata else COLUMNS
 
@@ -472,14 +479,16 @@ class Comparison(Result):
             if name in self.columns:
                 columns[name] = [kind(value) for value in columns[name]]
         marks = {(row, COLUMNS.index("difference")): "*" for row in np.flatnonzero(self.significant.ravel()).tolist()}
-        bayes = self.metadata["test"] == "bayes"
-        meaning = f"probability of being better above {1 - self.alpha:g}" if bayes else f"adjusted p < {self.alpha:g}"
+        by_bayes = self.metadata["test"] == "bayes"
+        meaning = (
+            f"probability of being better above {1 - self.alpha:g}" if by_bayes else f"adjusted p < {self.alpha:g}"
+        )
         return Table(
             self.columns,
             tuple(zip(*(columns[name] for name in self.columns), strict=True)),
             self.metadata,
             marks=marks,
-            notes=(f"*: {'' if bayes else 'significant, '}{meaning}.",) if marks else (),
+            notes=(f"*: {'' if by_bayes else 'significant, '}{meaning}.",) if marks else (),
         )
 
     def group_table(self) -> Table:

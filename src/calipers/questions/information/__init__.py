@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from calipers.questions.information.estimators import ESTIMATORS as ESTIMATORS, estimate as estimate
     from calipers.questions.information.information_difference import (
         InformationDifference as InformationDifference,
         difference as difference,
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
         tau_between as tau_between,
     )
     from calipers.questions.information.joint_information import (
+        ESTIMATORS as ESTIMATORS,
         JointInformation as JointInformation,
+        estimate as estimate,
         joint as joint,
         joint_of as joint_of,
         known_by_groups as known_by_groups,

@@ -22,9 +22,8 @@ from calipers.questions.judges.agreement import (
     krippendorff_alpha,
     percentiles,
 )
-from calipers.questions.judges.circularity import circularity_table
 from calipers.questions.judges.combination import reliability, with_combined
-from calipers.questions.judges.effects_on_systems import Effects, effects_of
+from calipers.questions.judges.effects_on_systems import Effects, circularity_table, effects_of
 from calipers.questions.judges.grade_scales import ADVICE, Map
 from calipers.questions.judges.judge_table import JudgeTable
 from calipers.questions.judges.repaired_scores import corrected_differences, corrected_means

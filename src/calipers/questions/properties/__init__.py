@@ -18,11 +18,12 @@ if TYPE_CHECKING:
         references as references,
     )
     from calipers.questions.properties.examined_measures import subjects_of as subjects_of
-    from calipers.questions.properties.impossibility import contradictions as contradictions, in_words as in_words
     from calipers.questions.properties.property_tables import (
         DOCUMENT as DOCUMENT,
         FURTHER as FURTHER,
         annotated as annotated,
+        contradictions as contradictions,
+        in_words as in_words,
         notes_of as notes_of,
         reasons as reasons,
     )

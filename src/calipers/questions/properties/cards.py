@@ -13,8 +13,7 @@ from calipers.measures.registry import Declaration, Measure, all_declared, look_
 from calipers.questions.properties.examined_measures import Examined, Subject, subject_of
 from calipers.questions.properties.readers import reader, tie_rule
 from calipers.questions.properties.small_rankings import lists_of
-from calipers.questions.properties.table_notes import NOTES
-from calipers.questions.properties.verdicts import NINE, Properties, examine
+from calipers.questions.properties.verdicts import NINE, NOTES, Properties, examine
 from calipers.results.tables import Table
 from calipers.support.checks import check_type
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.questions.audit.advice import SHOWN
+from calipers.questions.audit.attribution import SHOWN
 from calipers.questions.audit.tool_audit import Audit
 from calipers.report.material import Material
 from calipers.report.section import Column, Detail, Grid, Row, Section, name, number, one

@@ -1,17 +1,19 @@
-"""Evaluation and output of trec_eval: measures, their order, their averages and their lines."""
+"""Evaluation, input files and output of trec_eval: measures, their order, their averages and their lines."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.collection.files import blocks
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
-from calipers.collection.runs import Run
+from calipers.collection.runs import FileRun, Run
 from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import in_batches
@@ -20,11 +22,15 @@ from calipers.measures.dialects import Root
 from calipers.measures.forms import Form
 from calipers.measures.interpolated import ROUNDINGS
 from calipers.measures.registry import Measure, look_up
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import decode, encode
 from calipers.native.plain import RowScanner, number
-from calipers.native.scan_error import ScanError
+from calipers.native.scan_error import MOST_LINE, ScanError
+from calipers.native.scanner import RunScanner
 from calipers.tools.trec_eval.request import Refused, Request
+
+if TYPE_CHECKING:
+    from calipers.collection.files import Block
 
 
 @dataclass(frozen=True)
@@ -300,3 +306,37 @@ def converted(zscores: ZScores, measure: str, queries: list[str], values: Floats
     with np.errstate(over="ignore", invalid="ignore"):  # of a deviation that is almost 0
         score = np.where((deviation == 0) & (values != mean), MISSING, (values - mean) / spread)
     return np.where(known, score, MISSING)
+
+
+_AFTER_THE_TAG = re.compile(rb"^([ \t]*[^ \t\n]+(?:[ \t]+[^ \t\n]+){5})[ \t][^\n]*", re.MULTILINE)
+
+
+class TrecRun(FileRun):
+    """A TREC run file whose lines may go on after the tag, which trec_eval keeps free for later use."""
+
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        """Return what was retrieved. A file that is refused is read again without what follows the tags."""
+        try:
+            return super().retrieved(judgments, depth, precision, jobs)
+        except CalipersError:
+            pass
+        found = scan(
+            self.path,
+            lambda: RunScanner(judgments.index, depth=depth, precision=precision, regroup=True),
+            source=_up_to_the_tag(blocks(self.path, max_unpacked=self.max_unpacked)),
+        )
+        self.tag = decode(found.tag)
+        return found
+
+
+def _up_to_the_tag(source: Iterable[Block]) -> Iterator[bytes]:
+    """Yield the lines of a file, each cut after six fields."""
+    rest = b""
+    for block in source:
+        lines, end, rest = (rest + bytes(block)).rpartition(b"\n")
+        yield _AFTER_THE_TAG.sub(rb"\1", lines + end)
+        if len(rest) > MOST_LINE:  # which the scanner refuses
+            yield rest
+    yield _AFTER_THE_TAG.sub(rb"\1", rest)
