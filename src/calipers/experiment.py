@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from calipers.questions.audit.matching_conventions import MatchingConventions
     from calipers.questions.audit.tool_audit import Audit
     from calipers.questions.bounds import Bounds
-    from calipers.questions.check.gate import Check
-    from calipers.questions.check.gate_data import FailOn, OtherJudgments
-    from calipers.questions.check.gate_limits import LimitsLike
+    from calipers.questions.check.check_result import Check
+    from calipers.questions.check.checking import FailOn, OtherJudgments
+    from calipers.questions.check.limits import LimitsLike
     from calipers.questions.check.verdicts import FailIf
     from calipers.questions.compare.comparison import Comparison
     from calipers.questions.diff.difference import Difference
@@ -257,7 +257,7 @@ class Experiment(Evaluation):
         >>> Experiment(qrels, runs, "RR").check("new", baseline="old", max_drop=0.1).table()["verdict"]
         ['undecided']
         """
-        from calipers.questions.check.gate import check
+        from calipers.questions.check.checking import check
 
         return check(
             self,

@@ -33,7 +33,7 @@ from calipers.errors import CalipersError
 if TYPE_CHECKING:
     from calipers.collection.runs import Run
     from calipers.experiment import Experiment
-    from calipers.questions.check.gate import Check
+    from calipers.questions.check.check_result import Check
     from calipers.results.scores import Scores
 
 READ_BY_PEOPLE = ("table", "markdown")
@@ -137,7 +137,7 @@ class Kinds(click.ParamType):  # type: ignore[type-arg]  # not generic in older 
     name = "kinds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from calipers.questions.check.gate_data import FAIL_ON
+        from calipers.questions.check.checking import FAIL_ON
 
         for kind in words(value):
             if kind == "undecided":
@@ -233,7 +233,7 @@ verdict_options = declared(
 @verdict_options
 @click.option(
     "--other-judgments",
-    type=LibraryChoice("calipers.questions.check.gate_data:OTHER_JUDGMENTS"),
+    type=LibraryChoice("calipers.questions.check.checking:OTHER_JUDGMENTS"),
     default="error",
     show_default=True,
     help="What to do if the old scores were made with other judgments: fail, or warn and go on.",

@@ -31,7 +31,7 @@ from calipers.texts.scoring import bounded
 from calipers.texts.text_files import TextsLike, as_collection, scores_by_text
 
 if TYPE_CHECKING:
-    from calipers.questions.check.gate import Check
+    from calipers.questions.check.check_result import Check
     from calipers.questions.compare.comparison import Comparison
     from calipers.questions.diff.difference import Difference
     from calipers.texts.human_agreement import HumanCorrelation
@@ -319,7 +319,7 @@ class Evaluation:
 
         Errors such as TER are negated, so that more is better.
         """
-        from calipers.questions.check.gate import check
+        from calipers.questions.check.checking import check
 
         return check(self.scores.larger_is_better, new, **choices)
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from calipers.collection.query_facts import QueryGroups
     from calipers.collection.sources import JudgmentsLike
     from calipers.evaluation.evaluation import Measures
-    from calipers.questions.check.gate import Check
-    from calipers.questions.check.gate_data import FailOn
-    from calipers.questions.check.gate_limits import LimitsLike
+    from calipers.questions.check.check_result import Check
+    from calipers.questions.check.checking import FailOn
+    from calipers.questions.check.limits import LimitsLike
     from calipers.questions.check.verdicts import FailIf
 
 NEW, BASELINE = "new", "baseline"

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from calipers.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from calipers.questions.check.gate import Check as Check, check as check
+    from calipers.questions.check.check_result import Check as Check
+    from calipers.questions.check.checking import check as check
     from calipers.questions.check.verdicts import (
         Decision as Decision,
         Floor as Floor,

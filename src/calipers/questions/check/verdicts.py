@@ -28,7 +28,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.questions.check.gate_limits import Drop
+from calipers.questions.check.limits import Drop
 from calipers.results.averages import mean
 from calipers.results.scores import all_equal
 from calipers.results.tables import four_digits
@@ -44,6 +44,7 @@ FAIL_IF = get_args(FailIf)
 WORSE, NOT_WORSE, UNDECIDED = "worse", "not worse", "undecided"
 BELOW, NOT_BELOW = "below the floor", "not below the floor"
 DROPPED, WITHIN = "dropped", "ok"
+WORST = 5  # queries with the largest loss that are named
 POWER = 0.8  # of the number of queries that would decide
 ALL_FLIPS = 14  # queries for which all flips of signs are used
 NO_SIGN = "no sign of a drop, but too few to exclude rare losses"

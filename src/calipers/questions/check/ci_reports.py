@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from calipers.questions.check.verdicts import Loss
+from calipers.questions.check.verdicts import DROPPED, WITHIN, WORST, Decision, Floor, Loss
 from calipers.results.tables import visible
+from calipers.support.plurals import counted, verb
+
+if TYPE_CHECKING:
+    from calipers.questions.check.check_result import Check
 
 _NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 KINDS = {"failed": "error", "undecided": "warning", "passed": "notice"}  # of annotations
@@ -21,6 +25,26 @@ class Case(NamedTuple):
     kind: str  # the observed fact and what it shows
     text: str
     losses: tuple[Loss, ...] = ()
+
+
+def cases_of(check: Check) -> list[Case]:
+    """Return everything that was checked."""
+    cases = []
+    for each in check.verdicts:
+        outcome = "failed" if each.fails(check.fail_if) else "undecided" if each.exceeded else "passed"
+        losses = each.worst if isinstance(each, Decision) else ()
+        name = f"{each.name}, floor" if isinstance(each, Floor) else each.name
+        cases.append(Case(name, outcome, f"{each.observed}; shown: {each.verdict}", str(each), losses))
+    for measure, limit in check.max_query_drop:
+        losses = tuple(loss for name, _, loss in check.query_drops if name == measure)
+        lost = f"{counted(len(losses), check.unit)} {verb(len(losses), 'loses', 'lose')} more than {limit:g}"
+        outcome, kind = ("failed", DROPPED) if losses else ("passed", WITHIN)
+        cases.append(Case(f"{measure}, drop per {check.unit}", outcome, kind, f"{measure}: {lost}", losses[:WORST]))
+    for kind in check.fail_on:
+        texts = [text for each, text in check.problems if each == kind]
+        outcome = "failed" if texts else "passed"
+        cases.append(Case(f"fail_on {kind}", outcome, kind, f"{kind}: {'; '.join(texts) or 'nothing found'}"))
+    return cases
 
 
 def junit(title: str, cases: Sequence[Case]) -> str:
