@@ -44,14 +44,16 @@ class TextMaterial(ScoredMaterial):
 
     def sections(self) -> dict[str, Any]:
         """Return the sections of the page by key."""
-        from calipers.report.sections import SectionKind, comparison, systems
+        from calipers.report.sections import SectionKind
+        from calipers.report.sections.differences import significant_differences
+        from calipers.report.sections.systems import systems_and_scores
         from calipers.texts import report_sections as about
 
         several = len(self.scores.systems) > 1 and len(self.scores.queries) > 1
         found = {
-            "systems": (True, SectionKind("Systems and scores", systems.section)),
+            "systems": (True, SectionKind("Systems and scores", systems_and_scores)),
             "chance": (bool(about.bounded(self)), SectionKind("Between chance and the upper bound", about.chance)),
-            "differs": (several, SectionKind("Who really differs", comparison.section)),
+            "differs": (several, SectionKind("Who really differs", significant_differences)),
             "people": (bool(self.collection.human), SectionKind("Agreement with people", about.people)),
             "trust": (several, SectionKind("Which measure to trust", about.trust)),
             "texts": (True, SectionKind("Where systems differ most", about.texts)),

@@ -19,7 +19,8 @@ from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
 from calipers.report.material import Material
 from calipers.report.section import Detail
-from calipers.report.sections import bounds as between, method
+from calipers.report.sections.measures import between_random_and_ideal
+from calipers.report.sections.method import parameters
 
 D2 = 1 / log2(3)
 LARGE = {f"d{d}": d % 3 for d in range(30)}  # as one tie it has far more than 1,000 orders
@@ -327,8 +328,8 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
 
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
     material = Material(cal.Experiment("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP", warn=False))
-    assert dict(method.parameters(material))["not exact"].startswith(SAMPLED)
-    (said, *_) = between.section(material, Detail()).values["inexact"]
+    assert dict(parameters(material))["not exact"].startswith(SAMPLED)
+    (said, *_) = between_random_and_ideal(material, Detail()).values["inexact"]
     assert said.startswith("expected of infAP: sampled, not exact (seed 42, standard error up to 0.00")
 
 

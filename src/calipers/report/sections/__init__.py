@@ -1,4 +1,4 @@
-"""The sections of the page in their order. Each has a module and a template."""
+"""The sections of the page in their order. Each has a function that makes it, and a template."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -6,22 +6,12 @@ from dataclasses import dataclass
 from calipers.errors import CalipersError, UnknownName
 from calipers.report.material import Material
 from calipers.report.section import Maker
-from calipers.report.sections import (
-    bounds as between,
-    changes,
-    comparison as differs,
-    groups,
-    judges,
-    measures,
-    method,
-    plan,
-    quality,
-    queries,
-    similarity as alike,
-    systems,
-    tools,
-    unjudged,
-)
+from calipers.report.sections.differences import detectable_differences, significant_differences, what_changed
+from calipers.report.sections.judgments import data_quality, other_judges, unjudged_documents
+from calipers.report.sections.measures import between_random_and_ideal, other_tools, properties_of_measures
+from calipers.report.sections.method import how_it_was_computed
+from calipers.report.sections.queries import query_map
+from calipers.report.sections.systems import query_groups, similar_systems, systems_and_scores
 
 FEW = 4  # with fewer systems, clusters show nothing
 
@@ -44,28 +34,28 @@ def _several_queries(material: Material) -> bool:
 
 
 SECTIONS: dict[str, SectionKind] = {
-    "systems": SectionKind("Systems and scores", systems.section),
-    "changes": SectionKind("What changed", changes.section, lambda material: _systems(material) == 2),
-    "between": SectionKind("Between random and ideal", between.section),
+    "systems": SectionKind("Systems and scores", systems_and_scores),
+    "changes": SectionKind("What changed", what_changed, lambda material: _systems(material) == 2),
+    "between": SectionKind("Between random and ideal", between_random_and_ideal),
     "differs": SectionKind(
         "Significant differences",
-        differs.section,
+        significant_differences,
         lambda material: _systems(material) > 2 and _several_queries(material),
     ),
-    "groups": SectionKind("Query groups", groups.section, lambda material: material.choices.query_groups is not None),
-    "judges": SectionKind("Other judges", judges.section, lambda material: material.judges is not None),
-    "unjudged": SectionKind("Unjudged documents", unjudged.section),
+    "groups": SectionKind("Query groups", query_groups, lambda material: material.choices.query_groups is not None),
+    "judges": SectionKind("Other judges", other_judges, lambda material: material.judges is not None),
+    "unjudged": SectionKind("Unjudged documents", unjudged_documents),
     "plan": SectionKind(
         "Detectable differences",
-        plan.section,
+        detectable_differences,
         lambda material: _systems(material) > 1 and _several_queries(material),
     ),
-    "queries": SectionKind("Query map", queries.section),
-    "tools": SectionKind("Other tools", tools.section),
-    "measures": SectionKind("Properties of the measures", measures.section),
-    "alike": SectionKind("Similar systems", alike.section, lambda material: _systems(material) >= FEW),
-    "quality": SectionKind("Data quality", quality.section),
-    "method": SectionKind("How it was computed", method.section),
+    "queries": SectionKind("Query map", query_map),
+    "tools": SectionKind("Other tools", other_tools),
+    "measures": SectionKind("Properties of the measures", properties_of_measures),
+    "alike": SectionKind("Similar systems", similar_systems, lambda material: _systems(material) >= FEW),
+    "quality": SectionKind("Data quality", data_quality),
+    "method": SectionKind("How it was computed", how_it_was_computed),
 }
 
 

@@ -1,14 +1,37 @@
-"""Properties of the measures, and the pairs of systems that each measure tells apart."""
+"""Sections about measures: their properties, scores between random and ideal, and the figures of other tools."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from calipers import plot
 from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.measures.exactness import exactness_notes
+from calipers.measures.populations import what_is_shuffled
+from calipers.plot.systems import placed
+from calipers.questions.audit.attribution import SHOWN
+from calipers.questions.audit.tool_audit import Audit
 from calipers.questions.properties.verdicts import SEVEN, Properties
 from calipers.report.material import Material
-from calipers.report.section import Cell, Column, Detail, Grid, Row, Section, name, one, share
+from calipers.report.section import (
+    Cell,
+    Column,
+    Detail,
+    Grid,
+    Row,
+    Section,
+    by_measure,
+    name,
+    number,
+    one,
+    plain_rows,
+    share,
+)
+from calipers.results.tables import as_number
+from calipers.support.plurals import counted, verb
 
 WORDS = {
     "bounded": "no score exceeds the largest possible one",
@@ -24,7 +47,7 @@ WORDS = {
 FEW = 4  # with fewer systems, a curve over their pairs shows nothing
 
 
-def section(material: Material, detail: Detail) -> Section:
+def properties_of_measures(material: Material, detail: Detail) -> Section:
     """Return the section about the measures."""
     power, why = _power(material)
     sentence = "A tick is a property that holds for all data, by proof or by search. Point at or tap a cross "
@@ -39,7 +62,7 @@ def section(material: Material, detail: Detail) -> Section:
         charts["power"] = one(plot.significance_curves(power, detail.points))
     return Section(
         sentence,
-        values={"grid": _grid(material, power), "why": why},
+        values={"grid": _measures_grid(material, power), "why": why},
         charts=charts,
     )
 
@@ -57,7 +80,7 @@ def _known(value: float) -> float:
     return value if value == value else -1.0
 
 
-def _grid(material: Material, power: Any) -> Grid:
+def _measures_grid(material: Material, power: Any) -> Grid:
     columns = [Column("measure", numeric=False)]
     columns += [Column(each, numeric=False, title=WORDS[each]) for each in SEVEN]
     if power is not None:
@@ -84,3 +107,121 @@ def _verdict(found: Properties | str, name_of: str) -> Cell:
         kind=verdict.word,
         title=f"{name_of}: {WORDS[name_of]}. {verdict}",
     )
+
+
+def between_random_and_ideal(material: Material, detail: Detail) -> Section:
+    """Return the section that places each system between a random and the ideal ranking."""
+    bounds = material.bounds
+    shown = {m: p for m, p in material.plain_of.items() if p in bounds.measures and _some(material, p)}
+    charts = {m: plot.between_bounds(material.plain, bounds, plain) for m, plain in shown.items()}
+    systems = len(material.scores.systems)
+    below = {m: int((_means(material, plain) < 0).sum()) for m, plain in shown.items()}
+    first = below.get(material.measure, 0)
+    sentence = (
+        "The dashed line is the expected score of a random ranking, and the right end is the ideal ranking; "
+        f"{what_is_shuffled(bounds.population)}. The dot is the mean over the queries, and the bar covers the middle "
+        "half of the queries. A bar across the line means that on many queries a random ranking would do as well."
+    )
+    if first:
+        sentence += f" {first} of {counted(systems, 'system')} {verb(first, 'is', 'are')} below the line on average."
+    return Section(
+        sentence,
+        values={
+            "grid": _bounds_grid(material),
+            "without_room": _without_room(material),
+            "without_bounds": material.without_bounds,
+            "shuffled": what_is_shuffled(bounds.population),
+            "inexact": exactness_notes(bounds.inexact, bounds.largest_errors),
+        },
+        charts={"between": by_measure(charts)},
+        findings={
+            m: (f"{n:,} of {systems:,}", f"{verb(systems, 'system', 'systems')} below a random ranking in {shown[m]}")
+            for m, n in below.items()
+            if n
+        },
+    )
+
+
+def _room(ideal: float, expected: float) -> bool:
+    """Return False if random and ideal rankings score the same, so that a measure tells nothing about the order."""
+    return abs(ideal - expected) > 1e-9
+
+
+def _without_room(material: Material) -> list[str]:
+    """Return the measures under which all rankings of the judged documents score the same."""
+    means = material.bounds.means()
+    rows = zip(means["measure"], means["ideal"], means["expected"], strict=True)
+    return [str(name) for name, ideal, expected in rows if not _room(as_number(ideal), as_number(expected))]
+
+
+def _some(material: Material, measure: str) -> bool:
+    return bool((~np.isnan(placed(material.plain, material.bounds, measure))).any())
+
+
+def _means(material: Material, measure: str) -> Floats:
+    values = placed(material.plain, material.bounds, measure)
+    defined = ~np.isnan(values)
+    return np.asarray(np.where(defined, values, 0).sum(axis=1) / np.maximum(defined.sum(axis=1), 1))
+
+
+def _bounds_grid(material: Material) -> Grid:
+    columns = (
+        Column("measure", numeric=False),
+        Column("random", title="expected score of a random ranking, mean over the queries"),
+        Column("± sd", title="standard deviation over random rankings, mean over the queries"),
+        Column("ideal", title="score of the ideal ranking, mean over the queries"),
+        Column("best system", title="mean score of the best system"),
+    )
+    means = material.plain.mean()
+    rows = []
+    bounds = material.bounds.means()
+    parts = (bounds[part] for part in ("measure", "ideal", "expected", "sd"))
+    for measure, ideal, expected, sd in zip(*parts, strict=True):
+        if not _room(as_number(ideal), as_number(expected)):
+            continue
+        known = [as_number(v) for v in means[str(measure)] if v == v]
+        best = max(known, default=None)
+        rows.append([name(str(measure)), *map(number, (expected, sd, ideal, best))])
+    return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)
+
+
+def other_tools(material: Material, detail: Detail) -> Section:
+    """Return the section about other tools."""
+    audit = material.audit
+    (measure,) = audit.measures
+    figures = np.array([audit.means[measure, group[0]] for group in audit.groups(measure)])
+    scored = figures[:, ~np.isnan(figures).any(axis=0)] if len(figures) else figures
+    spread = float(np.ptp(scored, axis=0).max(initial=0.0)) if scored.size else 0.0
+    moved = len(audit.causes(measure).rows) > len(audit.groups(measure)) - 1 and spread > 0
+    sentence = f"All {counted(len(audit.tools), 'tool')} that have {measure} agree on these rankings."
+    if spread >= SHOWN:
+        sentence = (
+            f"The {measure} of the same rankings differs by up to {spread:.4f} between "
+            f"{counted(len(audit.tools), 'tool')} for one system. Each bar shows how far one choice of a tool moves "
+            "its mean. Do not compare figures of two tools with each other."
+        )
+    return Section(
+        sentence,
+        values={
+            "grid": _tools_grid(material, audit, measure),
+            "advice": audit.summary,
+            "facts": audit.facts,
+            "unavailable": [(tool, reason) for (_, tool), reason in audit.unavailable.items()],
+        },
+        charts={"tools": one(plot.tool_causes(audit, measure))} if moved else {},
+        findings={material.measure: (f"{spread:.4f}", f"largest difference between tools in {measure} of one system")}
+        if spread >= SHOWN
+        else {},
+    )
+
+
+def _tools_grid(material: Material, audit: Audit, measure: str) -> Grid:
+    """Return the mean of each system under each tool. Tools with equal scores on every list share a column."""
+    groups = audit.groups(measure)
+    columns = [Column("system", numeric=False)]
+    columns += [Column(", ".join(group), title="these tools give every list the same score") for group in groups]
+    rows = []
+    for s in material.order:
+        cells = [number(float(audit.means[measure, group[0]][s])) for group in groups]
+        rows.append(Row((name(audit.systems[s]), *cells)))
+    return Grid("tools", tuple(columns), tuple(rows), "systems", sorted_by=1)

@@ -18,7 +18,7 @@ OTHER_COMMANDS = (
 )
 
 
-def section(material: Material, detail: Detail) -> Section:
+def how_it_was_computed(material: Material, detail: Detail) -> Section:
     """Return the section about how the report was computed."""
     about = material.provenance
     return Section(

@@ -40,7 +40,7 @@ WORDS = {
 }
 
 
-def section(material: Material, detail: Detail) -> Section:
+def query_map(material: Material, detail: Detail) -> Section:
     """Return the section about the queries."""
     bounds = material.bounds
     shown = {m: p for m, p in material.plain_of.items() if p in bounds.measures}

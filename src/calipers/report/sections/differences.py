@@ -1,30 +1,38 @@
-"""Tests of all pairs of systems, corrected for their number."""
+"""Sections about differences: significant ones, what changed between two systems, and what these queries can detect."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 
 from calipers import plot
+from calipers.errors import CalipersError
 from calipers.questions.compare.comparison import Comparison, compare
 from calipers.questions.compare.leave_one_out import influence
+from calipers.questions.diff.difference import Difference, QueryChange
+from calipers.questions.plan.sample_size import plan
 from calipers.report.material import Material
 from calipers.report.section import (
     Cell,
     Column,
     Detail,
     Grid,
+    Row,
     Section,
     by_measure,
     count,
     name,
     number,
+    one,
     p_value,
     plain_rows,
 )
 from calipers.results.tables import as_number
+from calipers.statistics.power import smallest_n
 from calipers.support.plurals import counted, plural_of, verb
 
-LISTED = 100  # largest number of rows of the table of pairs that depend on one query
+PAIRS_LISTED = 100  # largest number of rows of the table of pairs that depend on one query
 TESTS = {
     "t": "paired t test",
     "wilcoxon": "Wilcoxon's signed-rank test",
@@ -36,7 +44,7 @@ TESTS = {
 CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini and Hochberg", "none": ""}
 
 
-def section(material: Material, detail: Detail) -> Section:
+def significant_differences(material: Material, detail: Detail) -> Section:
     """Return the section with the tests of all pairs of systems, or of all systems against the baseline."""
     found = material.comparison
     about = found.metadata
@@ -117,9 +125,9 @@ def _influence(material: Material, found: Comparison) -> Grid | None:
             p_value(as_number(p)),
             p_value(as_number(p_without)),
         ]
-        for measure, one, other, query, difference, without, p, p_without in rows[:LISTED]
+        for measure, one, other, query, difference, without, p, p_without in rows[:PAIRS_LISTED]
     ]
-    what = "pairs" if len(rows) <= LISTED else f"of {len(rows):,} pairs"
+    what = "pairs" if len(rows) <= PAIRS_LISTED else f"of {len(rows):,} pairs"
     return Grid("influence", columns, plain_rows(cells), what)
 
 
@@ -211,3 +219,150 @@ def _wins(found: Comparison) -> Grid:
         letter = [Cell(str(letters), str(letters))] if lettered else []
         rows.append([name(str(system)), number(mean), *numbers, *letter])
     return Grid("wins", tuple(columns), plain_rows(rows), "systems", sorted_by=1, ascending=found.less_is_better(0))
+
+
+DOCUMENTS_LISTED = 4  # number of documents that a cell names
+
+
+def what_changed(material: Material, detail: Detail) -> Section:
+    """Return the section about an old and a new system."""
+    found = material.change
+    old, new = (material.scores.systems[place] for place in material.old_and_new)
+    charts = {m: plot.gains_and_losses(found, m) for m in found.measures}
+    return Section(
+        f"Each bar is a query, sorted from the largest gain of {new} over {old} to its largest loss. The dashed line "
+        "is the mean difference, and the grey band Student's interval. Choose a bar or a query to see both rankings.",
+        values={
+            "means": _changed_means(found, old, new),
+            "documents": _changed_documents(found, material.rel),
+            "queries": _changed_queries(material, found),
+            "top": found.top,
+        },
+        charts={"changes": by_measure(charts)},
+    )
+
+
+def _changed_means(found: Difference, old: str, new: str) -> Grid:
+    columns = (
+        Column("measure", numeric=False),
+        Column(old),
+        Column(new),
+        Column("difference"),
+        Column("low", title=f"end of Student's {found.level:.0%} interval of the difference"),
+        Column("high"),
+        Column("p", title="paired t test"),
+        Column("won"),
+        Column("lost"),
+        Column("same"),
+    )
+    rows = [
+        [
+            name(each.measure),
+            number(each.old),
+            number(each.new),
+            number(each.difference, "+.4f"),
+            number(each.low, "+.4f"),
+            number(each.high, "+.4f"),
+            p_value(each.p),
+            count(each.wins),
+            count(each.losses),
+            count(each.ties),
+        ]
+        for each in found.means
+    ]
+    return Grid("changes-means", columns, plain_rows(rows), "measures", tools=False)
+
+
+def _changed_documents(found: Difference, rel: float) -> Grid | None:
+    """Count the documents that entered and left the first ranks, by their grade."""
+    if not found.top:
+        return None
+    kinds = ("relevant", "not relevant", "unjudged")
+    counts = Counter(
+        (document.change, _kind_of_document(document.grade, rel))
+        for each in found.queries
+        for document in each.documents
+    )
+    columns = (Column(f"in the top {found.top}", numeric=False), *(Column(kind) for kind in kinds))
+    rows = [[name(change), *(count(counts[change, kind]) for kind in kinds)] for change in ("entered", "left", "moved")]
+    return Grid("changes-documents", columns, plain_rows(rows), "changes", tools=False)
+
+
+def _kind_of_document(grade: float | None, rel: float) -> str:
+    return "unjudged" if grade is None else "relevant" if grade >= rel else "not relevant"
+
+
+def _changed_queries(material: Material, found: Difference) -> Grid:
+    texts = material.query_texts
+    columns = [Column("query", numeric=False)]
+    columns += [Column("text", numeric=False)] if texts else []
+    columns += [Column(found.old), Column(found.new), Column("difference")]
+    columns += [Column("entered", numeric=False), Column("left", numeric=False)] if found.top else []
+    place = {query: q for q, query in enumerate(material.scores.queries)}
+    rows = []
+    for each in found.queries:
+        cells = [name(each.query)]
+        cells += [Cell(texts.get(each.query, ""), texts.get(each.query, ""), kind="words")] if texts else []
+        cells += [number(each.old[0]), number(each.new[0]), number(each.difference[0], "+.4f")]
+        cells += [_listed(each, "entered"), _listed(each, "left")] if found.top else []
+        rows.append(Row(tuple(cells), query=place[each.query]))
+    by_difference = len(columns) - (3 if found.top else 1)
+    return Grid("changes", tuple(columns), tuple(rows), "queries", sorted_by=by_difference)
+
+
+def _listed(change: QueryChange, what: str) -> Cell:
+    """Return a cell with the documents that entered or left, the highest grades first."""
+    found = sorted(change.changed(what), key=lambda each: -1.0 if each.grade is None else each.grade, reverse=True)
+    words = [str(each) for each in found]
+    shown = ", ".join(words[:DOCUMENTS_LISTED]) + (
+        f" and {len(words) - DOCUMENTS_LISTED} more" if len(words) > DOCUMENTS_LISTED else ""
+    )
+    return Cell(shown, ", ".join(words), kind="words")
+
+
+DIFFERENCES = (0.01, 0.02, 0.05, 0.1)  # each has a column with the number of queries that it needs
+
+
+def detectable_differences(material: Material, detail: Detail) -> Section:
+    """Return the section about the power of the queries."""
+    found = material.plan
+    first, asked = found.measures[0], _round(found.detectable[0])
+    curves = plan(material.scores, difference=asked, alpha=found.alpha) if asked else found
+    return Section(
+        f"With {found.at_hand[0]:,} queries, a paired t test of two systems like these detects a true difference of "
+        f"{found.detectable[0]:.4f} in {first} with power {found.power:g} (alpha {found.alpha:g}, one pair). To detect "
+        "smaller differences, use more queries or a measure that varies less.",
+        values={"grid": _plan_grid(material), "difference": f"{asked:g}", "measure": first},
+        charts={"plan": one(plot.power_curves(curves))},
+    )
+
+
+def _round(difference: float) -> float:
+    """Round a difference to two digits."""
+    return float(f"{difference:.2g}")
+
+
+def _plan_grid(material: Material) -> Grid:
+    found = material.plan
+    columns = [
+        Column("measure", numeric=False),
+        Column("sd", title="standard deviation of the differences of two systems over the queries"),
+        Column("detectable", title="smallest true difference of means that these queries detect with power 0.8"),
+        *(
+            Column(f"queries for {d:g}", title="number of queries that detect this difference with power 0.8")
+            for d in DIFFERENCES
+        ),
+    ]
+    rows = []
+    for m, measure in enumerate(found.measures):
+        sd = found.sd[m]
+        needed = [_needed(d, sd, found.power, found.alpha_each) for d in DIFFERENCES]
+        rows.append(Row((name(measure), number(sd), number(found.detectable[m]), *needed)))
+    return Grid("plan", tuple(columns), tuple(rows), "measures", tools=False)
+
+
+def _needed(difference: float, sd: float, power: float, alpha: float) -> Cell:
+    try:
+        return count(smallest_n(difference / sd, power, alpha)) if sd else number(None)
+    except CalipersError:  # more queries than the formula can count
+        return number(None)
