@@ -180,7 +180,7 @@ READERS = [
     cal.read_samples,
     cal.read_scores,
     cal.texts.as_collection,
-    cal.texts.read_preferences,
+    cal.questions.metaeval.read_preferences,
 ]
 # Of readers, in this order; then what only one has.
 OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name"]

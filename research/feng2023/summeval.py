@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from calipers import Scores
-from calipers.texts import Evaluation, TextCollection, as_collection, human_correlation
+from calipers.questions.metaeval import human_correlation
+from calipers.texts import Evaluation, TextCollection, as_collection
 from research.printed_figures import NEEDS_DATA, Figure, judged
 from research.registry import printed
 

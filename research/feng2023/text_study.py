@@ -25,13 +25,12 @@ import numpy as np
 
 from calipers import CalipersError, Table
 from calipers.lists import Floats
+from calipers.questions.metaeval import DIGITS, LEVELS, both_defined, correlations_under, drawn_documents, interval
 from calipers.results import Cell
 from calipers.statistics import holm
 from calipers.support.plurals import counted
 from calipers.texts import (
     CHANCES,
-    DIGITS,
-    LEVELS,
     Context,
     Expectation,
     RandomTexts,
@@ -41,11 +40,7 @@ from calipers.texts import (
     TextMeasure,
     TextOptions,
     TextTask,
-    both_defined,
     bounded,
-    correlations_under,
-    drawn_documents,
-    interval,
     text_measures,
 )
 from research.study_charts import Charts

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from calipers import Table, as_scores, plot, texts as text
+from calipers.questions.metaeval import human_correlation
 from calipers.results import Cell
-from calipers.texts import RandomSummaries, References, correlation_chart, profile_chart, unicode_words
+from calipers.texts import RandomSummaries, References, profile_chart, unicode_words
 from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions
@@ -51,7 +52,7 @@ def levels(given: text.TextCollection) -> str:
     rows: list[tuple[Cell, ...]] = []
     for length in ("candidate", "reference"):
         found = text.Evaluation(given, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)", length=length)
-        taus = text.human_correlation(found.scores, given.human, coefficients=["tau-b"], samples=0)
+        taus = human_correlation(found.scores, given.human, coefficients=["tau-b"], samples=0)
         for level in ("system", "summary", "pooled"):
             for name in found.scores.measures:
                 if length == "candidate" or "(" in name:
@@ -114,7 +115,7 @@ def sensitivity(given: text.TextCollection, model: str) -> str:
         for chosen in (np.arange(len(given.documents)), *ends):
             human = {aspect: given.human[aspect][:, chosen] for aspect in ASPECTS}
             part = as_scores(scores.values[..., chosen], scores.systems, measure=scores.measures)
-            found = text.human_correlation(part, human, ["system"], ["tau-b"], samples=0)
+            found = human_correlation(part, human, ["system"], ["tau-b"], samples=0)
             tau = np.array([[found.value(name, aspect) for aspect in ASPECTS] for name in scores.measures])
             cells += [float(mean) for mean in (tau[1:] - tau[0]).mean(axis=1)]
         rows.append((f"{layer}", f"{count}", "of the references" if k == "reference" else f"{k}", *cells))
@@ -138,7 +139,7 @@ def near_table_9_1(given: text.TextCollection) -> str:
                 "ROUGE-L(part=recall)",
             ]
             scores = text.Evaluation(given.first_references(count), names, **vars(options)).scores
-            taus = text.human_correlation(scores, given.human, coefficients=["tau-b"], samples=0)
+            taus = human_correlation(scores, given.human, coefficients=["tau-b"], samples=0)
             for name in names:
                 for level in ("system", "summary", "pooled"):
                     values = np.array([taus.value(name, aspect, level) for aspect in ASPECTS])
@@ -168,8 +169,8 @@ def main(data: Path, model: str, benchmark: Path | None) -> None:
     replace(PAGE, "text-scores", text.Evaluation(whole, asked).scores.mean().to_markdown())
     replace(PAGE, "text-levels", levels(abstractive))
     found = text.Evaluation(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
-    taus = text.human_correlation(found.scores, abstractive.human, ["system"], ["tau-b"])
-    plot.save(correlation_chart(taus), str(DOCS / "images/text-correlation.png"))
+    taus = human_correlation(found.scores, abstractive.human, ["system"], ["tau-b"])
+    plot.save(plot.correlation_chart(taus), str(DOCS / "images/text-correlation.png"))
     replace(RESEARCH / "README.md", "text-tables", tables(data, model))
     replace(RESEARCH / "README.md", "text-near", near_table_9_1(abstractive))
     replace(RESEARCH / "README.md", "text-sensitivity", sensitivity(abstractive, model))

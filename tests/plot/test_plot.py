@@ -18,9 +18,8 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.plot.specifications import COLOURS
 from calipers.plot.systems import placed
+from calipers.questions.metaeval.human_agreement import Agreement, HumanCorrelation
 from calipers.report.section import chart_spec
-from calipers.texts.charts import agreement_chart
-from calipers.texts.human_agreement import Agreement, HumanCorrelation
 from conftest import Require, valid_spec
 
 ODD = ["constructor", "<b>bold", "a.b[0]", 'say "hi"']
@@ -112,7 +111,7 @@ def test_the_charts_of_a_report_are_valid(systems: int) -> None:
         plot.slopes(study.effect),
         plot.stacked(*map(plot.confusion, confusions)),
         plot.stacked(plot.confusion(confusions[0])),
-        agreement_chart(people),
+        plot.agreement_chart(people),
     ):
         assert valid_spec(chart)["$schema"]
 

@@ -394,8 +394,7 @@ def charts_of_odd_names() -> dict[str, Any]:
     """Every chart that a command or the library draws, each with the worst names in all places that names have."""
     import calipers as cal
     from calipers import plot
-    from calipers.texts.charts import correlation_chart
-    from calipers.texts.human_agreement import human_correlation
+    from calipers.questions.metaeval.human_agreement import human_correlation
 
     names = list(enumerate(RUNS_A_SCRIPT))
     qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
@@ -420,7 +419,7 @@ def charts_of_odd_names() -> dict[str, Any]:
         "stacked": plot.stacked(plot.dendrogram(difference), plot.heat_map(difference)),
         "difference_scatter": plot.difference_scatter(difference),
         "tau_scatter": plot.tau_scatter(cal.questions.information.tau(scores, given=["P@3"])),
-        "correlations": correlation_chart(correlation),
+        "correlations": plot.correlation_chart(correlation),
     }
 
 

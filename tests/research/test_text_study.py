@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from calipers.errors import CalipersError
+from calipers.questions.metaeval import human_correlation
 from calipers.results.scores import Scores
 from calipers.statistics.correction import holm
-from calipers.texts import Document, Evaluation, TextCollection, TextOptions, human_correlation
+from calipers.texts import Document, Evaluation, TextCollection, TextOptions
 from calipers.texts.options import CHANCES
 from calipers.texts.rouge_measures import RougeScorer
 from research.__main__ import root

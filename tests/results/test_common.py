@@ -59,8 +59,8 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
     "SampleSizePlan": lambda: cal.plan(scores(), difference=0.1),
     "HumanCorrelation": lambda: texts().correlate(samples=20),
     "TextMetaEvaluation": lambda: texts().meta(samples=20),
-    "WinLostTie": lambda: cal.texts.win_lost_tie(
-        texts().scores, "EM", "F1", [cal.texts.Preference("q0", "a", "b", "a")]
+    "WinLostTie": lambda: cal.questions.metaeval.win_lost_tie(
+        texts().scores, "EM", "F1", [cal.questions.metaeval.Preference("q0", "a", "b", "a")]
     ),
     "AnswerStudy": lambda: cal.judge_answers(ANSWERS, {"llm": ANSWERS}, draws=20),
     "Audit": lambda: cal.Experiment(QRELS, RUNS, "AP nDCG@10").audit(),

@@ -13,17 +13,11 @@ from scipy import stats
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
+from calipers.questions.metaeval import human_correlation, meta as meta_evaluation, permutation_test, williams
+from calipers.questions.metaeval.human_agreement import COEFFICIENTS
+from calipers.questions.metaeval.measure_tests import EXCHANGES, agreement_of, williams_test
 from calipers.questions.metaeval.power import discriminative_power
-from calipers.texts import (
-    Evaluation,
-    as_collection,
-    human_correlation,
-    meta as meta_evaluation,
-    permutation_test,
-    williams,
-)
-from calipers.texts.human_agreement import COEFFICIENTS
-from calipers.texts.measure_tests import EXCHANGES, agreement_of, williams_test
+from calipers.texts import Evaluation, as_collection
 from conftest import ROOT
 from example_files import _summaries
 

@@ -20,20 +20,17 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.normalisation import Limits, upper, v1, v2
+from calipers.questions.metaeval import Preference, human_correlation, read_preferences, win_lost_tie
 from calipers.results.scores import Reason
 from calipers.texts import (
     Document,
     Evaluation,
-    Preference,
     TextCollection,
     TextOptions,
     as_collection,
     evaluate_texts,
     expected_rouge,
-    human_correlation,
-    read_preferences,
     rouge,
-    win_lost_tie,
 )
 from calipers.texts.bounded_scores import BoundedScores
 from calipers.texts.measure_names import text_measure, text_measures
@@ -509,7 +506,7 @@ def by_hand(x: np.ndarray, y: np.ndarray, level: str, coefficient: str) -> float
 @pytest.mark.parametrize("level", ["system", "summary", "pooled"])
 def test_correlations_are_scipys(level: str, coefficient: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point and every resample, with ties and with scores that are missing, some documents at a time."""
-    monkeypatch.setattr("calipers.texts.human_agreement.CELLS_AT_ONCE", 700)
+    monkeypatch.setattr("calipers.questions.metaeval.human_agreement.CELLS_AT_ONCE", 700)
     random = np.random.default_rng(5)
     for _ in range(5):
         x = random.integers(0, 6, size=(6, 8)) / 5

@@ -28,8 +28,8 @@ from calipers.errors import CalipersError
 from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
+    from calipers.questions.metaeval.human_agreement import HumanCorrelation
     from calipers.texts.evaluation import Evaluation
-    from calipers.texts.human_agreement import HumanCorrelation
     from calipers.texts.options import TextOptions
 
 IN_OTHER_FILES = ("check", "compare", "diff", "expected", "judges", "meta", "report")
@@ -177,8 +177,7 @@ def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str |
     calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
     calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:5
     """
-    from calipers.texts import charts
-    from calipers.texts.human_agreement import check_choices
+    from calipers.questions.metaeval.human_agreement import check_choices
 
     levels, coefficients, samples = people.levels, people.coefficients, people.samples
     check_choices(levels, coefficients, people.confidence)
@@ -202,7 +201,7 @@ def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str |
     unit = evaluation.collection.kind.unit
     drawn = f"; intervals from {counted(samples, 'resample')} of {unit} sets, seed {seed}" if samples else ""
     note(f"{counted(correlation.systems, 'system')}, {counted(correlation.documents, unit)}{drawn}")
-    draw(plot, lambda _: charts.correlation_chart(correlation, levels[0], coefficients[0]))
+    draw(plot, lambda charts: charts.correlation_chart(correlation, levels[0], coefficients[0]))
     if wide:
         output.write_several(_wide(correlation, levels, coefficients))
     else:
@@ -218,7 +217,7 @@ def _wide(correlation: HumanCorrelation, levels: Sequence[str], coefficients: Se
 
 
 def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
-    from calipers.texts.preferences import read_preferences, win_lost_tie
+    from calipers.questions.metaeval.text_preferences import read_preferences, win_lost_tie
 
     given = read_preferences(path)
     pairs = [(base, name) for name in found.scores.measures if (base := found.base_of(name)) is not None]

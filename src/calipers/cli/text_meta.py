@@ -60,20 +60,20 @@ class MetaChoices:
 )
 @click.option(
     "--level",
-    type=LibraryChoice("calipers.texts.human_agreement:LEVELS"),
+    type=LibraryChoice("calipers.questions.metaeval.human_agreement:LEVELS"),
     help="Level of agreement and tests [default: all levels of agreement, tests at the level system]; the "
     "level pooled takes longest.",
 )
 @click.option(
     "--agreement",
-    type=LibraryChoice("calipers.texts.human_agreement:COEFFICIENTS"),
+    type=LibraryChoice("calipers.questions.metaeval.human_agreement:COEFFICIENTS"),
     default="pearson",
     show_default=True,
     help="The correlation that the tests compare.",
 )
 @click.option(
     "--exchange",
-    type=LibraryChoice("calipers.texts.measure_tests:EXCHANGES"),
+    type=LibraryChoice("calipers.questions.metaeval.measure_tests:EXCHANGES"),
     default="summaries",
     show_default=True,
     help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
@@ -102,7 +102,7 @@ def command(request: TextRequest, choices: MetaChoices, output: Output) -> None:
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-2" --table tests --level summary --agreement tau-b --samples 100
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table power
     """
-    from calipers.texts.human_agreement import LEVELS
+    from calipers.questions.metaeval.human_agreement import LEVELS
 
     level = choices.level or "system"
     evaluation, seed = request.evaluate(), request.options.seed

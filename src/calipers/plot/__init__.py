@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         slopes as slopes,
     )
     from calipers.plot.measures import (
+        agreement_chart as agreement_chart,
+        correlation_chart as correlation_chart,
         significance_curves as significance_curves,
         system_scores as system_scores,
         tool_causes as tool_causes,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calipers.texts.bounded_scores import Progress as Progress
     from calipers.texts.caches import ScoreCache as ScoreCache
     from calipers.texts.cards import text_measure_card as text_measure_card
-    from calipers.texts.charts import correlation_chart as correlation_chart, profile_chart as profile_chart
+    from calipers.texts.charts import profile_chart as profile_chart
     from calipers.texts.collection import Document as Document, TextCollection as TextCollection
     from calipers.texts.encoder import Encoder as Encoder
     from calipers.texts.evaluation import (
@@ -35,32 +35,9 @@ if TYPE_CHECKING:
         read_texts as read_texts,
     )
     from calipers.texts.expected_text import expected_summary as expected_summary
-    from calipers.texts.human_agreement import (
-        DIGITS as DIGITS,
-        LEVELS as LEVELS,
-        HumanCorrelation as HumanCorrelation,
-        both_defined as both_defined,
-        correlations_under as correlations_under,
-        drawn_documents as drawn_documents,
-        human_correlation as human_correlation,
-        interval as interval,
-    )
     from calipers.texts.measure_names import TextMeasure as TextMeasure, text_measures as text_measures
-    from calipers.texts.measure_tests import (
-        MeasureTest as MeasureTest,
-        permutation_test as permutation_test,
-        williams as williams,
-        williams_test as williams_test,
-    )
-    from calipers.texts.meta_evaluation import TextMetaEvaluation as TextMetaEvaluation, meta as meta
     from calipers.texts.options import CHANCES as CHANCES, UPPER as UPPER, TextOptions as TextOptions
     from calipers.texts.order_sensitivity import Profiles as Profiles, document_profiles as document_profiles
-    from calipers.texts.preferences import (
-        Preference as Preference,
-        WinLostTie as WinLostTie,
-        read_preferences as read_preferences,
-        win_lost_tie as win_lost_tie,
-    )
     from calipers.texts.random_summaries import (
         ExpectedRouge as ExpectedRouge,
         RandomSummaries as RandomSummaries,

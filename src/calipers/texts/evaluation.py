@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from calipers.questions.check.check_result import Check
     from calipers.questions.compare.comparison import Comparison
     from calipers.questions.diff.difference import Difference
-    from calipers.texts.human_agreement import HumanCorrelation
-    from calipers.texts.meta_evaluation import TextMetaEvaluation
+    from calipers.questions.metaeval.human_agreement import HumanCorrelation
+    from calipers.questions.metaeval.meta_evaluation import TextMetaEvaluation
 
 ENCODER, CACHE = "CALIPERS_ENCODER", "CALIPERS_CACHE"  # variables of the environment: a model, and a folder
 ROUGE = "ROUGE-1 ROUGE-2 ROUGE-L"
@@ -346,7 +346,7 @@ class Evaluation:
         >>> Evaluation(rows, "ROUGE-1").correlate(samples=0).value("ROUGE-1", "use")
         1.0
         """
-        from calipers.texts.human_agreement import human_correlation
+        from calipers.questions.metaeval.human_agreement import human_correlation
 
         bases = {name: base for name in self.scores.measures if (base := self.base_of(name)) is not None}
         notes = self.human_notes(human)
@@ -379,7 +379,7 @@ class Evaluation:
         >>> list(Evaluation(rows, "ROUGE-1").meta().tables())
         ['power']
         """
-        from calipers.texts.meta_evaluation import meta
+        from calipers.questions.metaeval.meta_evaluation import meta
 
         nobody = human is None and not self.collection.human
         scored, notes = ({}, []) if nobody else (self.human(human), self.human_notes(human))

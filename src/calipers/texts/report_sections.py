@@ -91,9 +91,9 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
 
 def people(material: TextMaterial, detail: Detail) -> Section:
     """Show how well the measures agree with people."""
-    from calipers.texts.charts import agreement_chart
-    from calipers.texts.human_agreement import human_correlation
-    from calipers.texts.meta_evaluation import meta
+    from calipers.plot.measures import agreement_chart
+    from calipers.questions.metaeval.human_agreement import human_correlation
+    from calipers.questions.metaeval.meta_evaluation import meta
 
     human = material.collection.human
     if len(material.scores.systems) < 3:

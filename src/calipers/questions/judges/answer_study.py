@@ -25,6 +25,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
 from calipers.questions.judges.agreement import Confusion, percentiles
+from calipers.questions.metaeval.human_agreement import DIGITS
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
@@ -32,7 +33,6 @@ from calipers.support.plurals import counted, verb
 from calipers.texts.answer_judgments import AnswerJudgments
 from calipers.texts.collection import TextCollection
 from calipers.texts.evaluation import Evaluation
-from calipers.texts.human_agreement import DIGITS
 from calipers.texts.text_files import TextsLike, as_collection
 
 KINDS = ("nuggets", "importance", "citations", "statements")

@@ -11,6 +11,14 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
+from calipers.questions.metaeval.human_agreement import COEFFICIENTS, LEVELS, both_defined, by_name
+from calipers.questions.metaeval.measure_tests import (
+    SAMPLES,
+    agreement_of,
+    check_agreement,
+    permutation_test,
+    williams_test,
+)
 from calipers.questions.metaeval.power import discriminative_power
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
@@ -18,8 +26,6 @@ from calipers.results.tables import Cell, PValue, Table
 from calipers.statistics.correction import CORRECTIONS, correction_name
 from calipers.statistics.differences import all_pairs
 from calipers.support.plurals import counted
-from calipers.texts.human_agreement import COEFFICIENTS, LEVELS, both_defined, by_name
-from calipers.texts.measure_tests import SAMPLES, agreement_of, check_agreement, permutation_test, williams_test
 
 BELIEVE = {
     "system": "Believe p: a permutation test assumes nothing about the distribution of scores, while Williams' test "

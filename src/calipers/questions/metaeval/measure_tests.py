@@ -24,7 +24,14 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
-from calipers.texts.human_agreement import CELLS_AT_ONCE, COEFFICIENTS, DIGITS, LEVELS, both_defined, by_row
+from calipers.questions.metaeval.human_agreement import (
+    CELLS_AT_ONCE,
+    COEFFICIENTS,
+    DIGITS,
+    LEVELS,
+    both_defined,
+    by_row,
+)
 
 EXCHANGES = ("summaries", "systems", "documents")
 SAMPLES = 1000
