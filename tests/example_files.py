@@ -204,6 +204,8 @@ def _summaries(folder: Path) -> None:
                 file.write(json.dumps(made) + "\n")
     people, judge = cal.texts.write_answers(folder / "rag", questions=8)
     (folder / "people.jsonl").write_bytes(people.read_bytes())
+    with people.open(encoding="utf-8") as rows:
+        (folder / "people-part.jsonl").write_text("".join(list(rows)[:16]), encoding="utf-8")  # 4 of 8 questions
     for name in ("llm.jsonl", "gpt.jsonl", "llama.jsonl"):
         (folder / name).write_bytes(judge.read_bytes())
     verdicts = [f"d{document},s0,s1,{'s0' if document % 3 else 'tie'}\n" for document in range(6)]

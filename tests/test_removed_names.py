@@ -62,6 +62,11 @@ def test_options_that_left_check(command: list[str], option: str, capsys: pytest
     assert f"`{option}` left Calipers in 0.4" in capsys.readouterr().err
 
 
+def test_commands_that_left_a_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["text", "judges", "people.jsonl", "llm.jsonl"]) == 2
+    assert "`text judges` left Calipers in 0.4: use `judges`" in capsys.readouterr().err
+
+
 def test_no_removed_name_is_still_there() -> None:
     removed = removed_names._REMOVED
     assert not set(removed["command"]) & set(COMMANDS)

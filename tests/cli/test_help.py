@@ -270,7 +270,6 @@ OF_THE_COMMAND = {
     "calipers audit --show",
     "calipers compare --show",
     "calipers text compare --show",
-    "calipers text judges --show",
     "calipers judges --show",
     "calipers convert --as",
 }

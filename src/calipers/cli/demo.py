@@ -83,6 +83,7 @@ def _call(context: click.Context, command: click.Command, arguments: list[str], 
 
 def _rag(context: click.Context, folder: Path, seed: int) -> None:
     """Score answers, compare systems, judge the judge, and write a report."""
+    from calipers.cli.judges import command as judges
     from calipers.cli.text import command as text
     from calipers.texts.synthetic_answers import SYSTEMS, write_answers
 
@@ -90,11 +91,11 @@ def _rag(context: click.Context, folder: Path, seed: int) -> None:
     note(f"wrote answers of {counted(len(SYSTEMS), 'system')} to 40 questions to {folder} (seed {seed})")
     measures = "NuggetRecall CitationPrecision CitationRecall F1 ContextPrecision ContextRecall nDCG@10 faithfulness"
     page = str(folder / "report.html")
-    for arguments in (
-        ["score", people, "-m", measures],
-        ["compare", people, "-m", "NuggetRecall", "--show", "wins"],
-        ["correlate", people, "-m", "NuggetRecall F1 faithfulness", "--level", "system"],
-        ["judges", people, model],
-        *([["report", people, "-m", measures, "-o", page]] if _report_is_possible() else []),
+    for command, arguments in (
+        (text, ["score", people, "-m", measures]),
+        (text, ["compare", people, "-m", "NuggetRecall", "--show", "wins"]),
+        (text, ["correlate", people, "-m", "NuggetRecall F1 faithfulness", "--level", "system"]),
+        (judges, [people, model]),
+        *([(text, ["report", people, "-m", measures, "-o", page])] if _report_is_possible() else []),
     ):
-        _call(context, text, arguments, " ".join(f'"{word}"' if " " in word else word for word in arguments))
+        _call(context, command, arguments, " ".join(f'"{word}"' if " " in word else word for word in arguments))

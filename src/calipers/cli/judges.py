@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -14,6 +14,7 @@ from calipers.cli.options import (
     FILE,
     LEVEL,
     NUMBER,
+    draw,
     how_to_read_files,
     measures_option,
     note,
@@ -31,7 +32,15 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table
 
 OF_LABELS = ("agreement", "confusion")
-OF_SYSTEMS = ("effects", "differences", "circularity")
+OF_SYSTEMS = ("effects", "ranks", "differences", "circularity")
+OF_ANSWERS = {
+    "agreement": "agreement with people",
+    "ranks": "systems under the labels of people and of the judge",
+    "confusion": "how often each pair of labels was given",
+    "labels": "all labels that both gave",
+    "corrected": "scores corrected by the labels of people",
+    "differences": "differences corrected by the labels of people",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +71,8 @@ class JudgesTables:
         """Return the names of the tables to print, in order. The default depends on systems and output format."""
         asked = {"families": self.groups is not None, "corrected": self.correct}
         wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
+        if "labels" in wanted:
+            raise CalipersError("the table labels needs answers with nuggets or citations")
         needing = [name for name in wanted if name not in OF_LABELS]
         if needing and not systems:
             raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems runs/*")
@@ -116,9 +127,9 @@ class JudgesTables:
 @click.option(
     "--show",
     multiple=True,
-    type=click.Choice((*OF_LABELS, *OF_SYSTEMS)),
-    help="Other tables; may be repeated [default: agreement, and with --systems effects; in formats other than "
-    "table and markdown, the last that was asked for].",
+    type=click.Choice((*OF_LABELS, *OF_SYSTEMS, "labels")),
+    help="Other tables; may be repeated [default: agreement, with --systems effects, and for answers ranks; in formats "
+    "other than table and markdown, the last that was asked for]. The table labels is for answers only.",
 )
 @click.option(
     "--threshold", type=NUMBER, help="With a table of verdicts: judges' labels of at least this value count as passed."
@@ -135,7 +146,7 @@ class JudgesTables:
     "--draws",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Resamples of queries for --groups [default: 1000].",
+    help="Resamples of queries for --groups, and for answers [default: 1000].",
 )
 @significance
 @plot_option("the confusion matrices; with --systems how the systems' ranks move")
@@ -155,6 +166,10 @@ def command(
     go by their file names without the ending. With --systems, runs are scored under everybody's labels on the queries
     that both judged.
 
+    HUMAN and JUDGE may also be files of the same answers, with nuggets and cited statements as either labelled them. If
+    people labelled only some of them, --correct repairs the score of each system, and --show differences each
+    difference of two systems.
+
     Instead of judgments, HUMAN may be a table of verdicts on single items (CSV or JSON lines), without JUDGE: columns
     item, system, judge, label (a number, pass or fail), human (empty for items that people did not label), and if known
     length and position. The pass rate of each system, and each difference of two systems, is then repaired by the human
@@ -165,10 +180,16 @@ def command(
     calipers judges human.qrels llm-*.qrels --systems runs/* -m "nDCG@10 AP"
     calipers judges human.qrels llm.qrels --map 'human:>=2' --show confusion
     calipers judges human-part.qrels llm-all.qrels --systems runs/* -m nDCG@10 --correct
+    calipers judges people.jsonl llm.jsonl
+    calipers judges people-part.jsonl gpt=gpt.jsonl llama=llama.jsonl -m NuggetRecall --correct
     calipers judges verdicts.csv
     """
     from calipers.experiment import Experiment
+    from calipers.texts.text_files import are_judged_answers
 
+    if asked_judges.judgments_as is None and are_judged_answers(asked_judges.human):
+        _write_answers(asked_judges, asked, significance.seed, plot, lists.strict, output)
+        return
     if not asked_judges.judges:
         _write_verdicts(asked_judges, asked, significance.seed, lists.strict, output)
         return
@@ -185,8 +206,7 @@ def command(
     drawn = {"seed": significance.seed, **({} if asked.draws is None else {"draws": asked.draws})}
     tables = {name: each for what in wanted for name, each in _tables(found, what, asked, drawn, of_group).items()}
     _say(found, wanted, tables, lists.strict)
-    if plot:
-        _draw(found, plot)
+    draw(plot, lambda charts: _chart(found, charts))
     output.write_several(tables)
 
 
@@ -228,6 +248,46 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
     note(found.summary)
 
 
+def _write_answers(
+    given: JudgesInputs, asked: JudgesTables, seed: int, plot: str | None, strict: bool, output: Output
+) -> None:
+    """Compare labels of nuggets and citations with those of people, and write the tables."""
+    from calipers.collection.run_names import named_files, stem_of
+    from calipers.questions.judges.answer_study import DRAWS, judge_answers
+    from calipers.questions.judges.repaired_scores import helped
+
+    named = {name or stem_of(file): file for judge in given.judges for name, file in named_files(judge)}
+    if not named:
+        raise CalipersError("expected the answers with the labels of a judge, after those of people", file=given.human)
+    if unknown := [name for name in asked.show if name not in OF_ANSWERS]:
+        raise CalipersError(f"there is no table {unknown[0]} of answers; there are {', '.join(OF_ANSWERS)}")
+    if given.systems or given.maps or given.combine or asked.groups:
+        raise CalipersError("--systems, --map, --combine and --groups are for judgments; leave them out for answers")
+    if asked.threshold is not None or asked.human_threshold is not None:
+        raise CalipersError("--threshold and --human-threshold are for a table of verdicts; leave them out for answers")
+    wanted = [name for name in OF_ANSWERS if name in asked.show or (name == "corrected" and asked.correct)]
+    draws = DRAWS if asked.draws is None else asked.draws
+    found = judge_answers(given.human, named, given.measures or None, draws=draws, level=asked.level, seed=seed)
+    makers = {"corrected": found.correct, "differences": found.correct_differences}
+    shown = output.format in ("table", "markdown")
+    tables = {
+        name: makers[name](asked.level, seed) if name in makers else found.table(name)
+        for name in wanted or (["agreement", "ranks"] if shown else ["agreement"])
+    }
+    if set(tables) - set(makers):
+        warn(found.notes, strict)
+    if "agreement" in tables:
+        note(found.summary)
+        note(f"intervals of the weighted kappa: {draws:,} resamples of queries, seed {seed}")
+    for name in makers:
+        if name in tables:
+            warn(tables[name].notes, strict)
+            for line in helped(tables[name]):
+                note(line)
+    draw(plot, lambda charts: charts.stacked(*(charts.confusion(each) for each in found.confusion.values())))
+    output.write_several({name: (OF_ANSWERS[name], table.changed(notes=())) for name, table in tables.items()})
+
+
 def _tables(
     found: JudgeStudy, what: str, asked: JudgesTables, drawn: Mapping[str, int], groups: dict[str, str] | None
 ) -> dict[str, tuple[str, Table]]:
@@ -241,6 +301,7 @@ def _tables(
     makers: dict[str, tuple[str, Callable[[], Table]]] = {
         "agreement": ("agreement with the human", found.table),
         "effects": ("what it does to the systems", found.effects),
+        "ranks": ("systems under the labels of the human and of the judge", found.ranks),
         "families": (
             "ranks that families of systems gain over the others",
             lambda: found.families(groups or {}, level, **drawn),
@@ -286,13 +347,8 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         warn(circularity_notes(tables["circularity"][1]), strict)
 
 
-def _draw(found: JudgeStudy, plot: str) -> None:
-    from calipers import plot as charts
-
+def _chart(found: JudgeStudy, charts: Any) -> Any:
     if found.on_systems is None:
         found.refuse_other_scales()
-        chart = charts.stacked(*(charts.confusion(each) for each in found.confusion.values()))
-    else:
-        chart = charts.stacked(*(charts.slopes(found.on_systems, measure) for measure in found.effect.measures))
-    charts.save(chart, plot)
-    note(f"wrote {plot}")
+        return charts.stacked(*(charts.confusion(each) for each in found.confusion.values()))
+    return charts.stacked(*(charts.slopes(found.on_systems, measure) for measure in found.effect.measures))

@@ -10,6 +10,9 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from calipers.errors import UnknownName
+from calipers.support.removed_names import farewell
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
 
@@ -75,6 +78,13 @@ class GroupOfCommands(click.Group):
     """A command with commands of its own, such as `calipers text`."""
 
     command_class = GroupedHelp
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and (reason := farewell("command", f"{self.name} {args[0]}")):
+            raise UnknownName(reason)
+        return super().resolve_command(context, args)
 
 
 def grouped_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:

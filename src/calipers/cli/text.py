@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.texts.evaluation import Evaluation
     from calipers.texts.options import TextOptions
 
-IN_OTHER_FILES = ("check", "compare", "diff", "expected", "judges", "meta", "report")
+IN_OTHER_FILES = ("check", "compare", "diff", "expected", "meta", "report")
 
 
 class _TextCommands(GroupOfCommands):
@@ -60,7 +60,6 @@ def command() -> None:
     calipers text diff data.jsonl s0 s1 -m "ROUGE-2"
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
-    calipers text judges people.jsonl llm.jsonl
     calipers text report data.jsonl -o summaries.html
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
     calipers text expected data.jsonl

@@ -25,6 +25,7 @@ _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 # only some packages lose "PACKAGE name".
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
+        "text judges": "use `judges`, which reads nuggets and citations",
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
         "exposure": _NO_EXPOSURE,
         "rank": "the library that trained a model ranks with it, and `evaluate` reads its scores, one per line",
@@ -140,8 +141,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             ("append_history", "read_history", "History", "HistoryEntry", "HistoryPoint"),
             "write scores.per_query().to_json() to a file, and read it with cal.read_scores",
         ),
-        "JudgesOfAnswers": "it is calipers.questions.judges.AnswerStudy",
-        "judges": "use `cal.judge_answers`",
+        "calipers.texts JudgesOfAnswers": "it is calipers.questions.judges.AnswerStudy",
+        "calipers.texts judges": "use `cal.judge_answers`",
         **dict.fromkeys(
             (
                 "calipers.texts HumanCorrelation",

@@ -76,6 +76,7 @@ _NAMED_SCORE = {"human": re.compile(r"human[ _.:-](.+)$", re.IGNORECASE), "score
 _LIST = re.compile(r"""\s*\[\s*(["']|\]\s*$)""")  # a cell that holds a list of texts, not a text
 _DELIMITERS = (",", "\t", ";")
 _NO_SCORE = frozenset(("", "na", "n/a", "nan", "null", "none"))
+_JUDGED_COLUMN = re.compile(rb"\b(nuggets|statements)\b")
 PARQUET = b"PAR1"
 
 
@@ -131,6 +132,21 @@ def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
     if not any(found.values()):
         raise CalipersError("there is no score", file=name)
     return found
+
+
+def are_judged_answers(path: str) -> bool:
+    """Return True if a row of a file has a list of nuggets or statements. Reads no further than the first such row."""
+    try:
+        start = start_of(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not start.startswith((PARQUET, b"{", b"[")) and not _JUDGED_COLUMN.search(start.partition(b"\n")[0]):
+            return False
+        return any(_is_list(row.cells.get(name)) for row in _rows(path, None) for name in ("nuggets", "statements"))
+    except CalipersError:
+        return False
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list) or (isinstance(cell, str) and cell.lstrip().startswith("["))
 
 
 def parallel_texts(

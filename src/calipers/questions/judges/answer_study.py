@@ -14,21 +14,26 @@ counted over labels that both gave, and its intervals come from resampled querie
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError
-from calipers.lists import Floats
 from calipers.measures.random_rankings import SEED
 from calipers.questions.judges.agreement import Confusion, percentiles
-from calipers.questions.metaeval.human_agreement import DIGITS
+from calipers.questions.judges.effects_on_systems import Effects
+from calipers.questions.judges.repaired_scores import COLUMNS, DIFFERENCE_COLUMNS, repaired, values_of
+from calipers.questions.judges.score_repair import FEWEST
+from calipers.results.messages import some
 from calipers.results.result import Result, Tables
-from calipers.results.scores import Scores
+from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
+from calipers.statistics.bounded_intervals import Range
+from calipers.support.checks import check_level
 from calipers.support.plurals import counted, verb
 from calipers.texts.answer_judgments import AnswerJudgments
 from calipers.texts.collection import TextCollection
@@ -61,7 +66,7 @@ class AnswerStudy(Result):
 
     labels: tuple[Label, ...]
     judges: tuple[str, ...]
-    scores: Mapping[str, tuple[Scores, Scores]]  # by judge: under the labels of people, and of the judge
+    scores: Mapping[str, tuple[Scores, Scores]]  # by judge: of all answers, by labels of people and of the judge
     unmatched: Mapping[str, int]  # by judge: labels that only one of the two gave
     draws: int = DRAWS
     level: float = 0.95
@@ -97,30 +102,30 @@ class AnswerStudy(Result):
         )
 
     def tables(self) -> Mapping[str, Table]:
-        """Return tables: `agreement`, `systems` (mean scores under either's labels), `confusion` and `labels`."""
+        """Return tables: `agreement`, `ranks` (scores of systems under either's labels), `confusion` and `labels`."""
         return Tables(
             {
                 "agreement": self._agreement,
-                "systems": self._systems,
+                "ranks": self.ranks,
                 "confusion": self._confusion,
                 "labels": self._labels,
             }
         )
 
     @cached_property
-    def _confusions(self) -> dict[tuple[str, str], Confusion]:
+    def confusion(self) -> dict[tuple[str, str], Confusion]:
         """Confusion matrices by judge and kind of label."""
         found = {}
         for judge in self.judges:
             for kind in KINDS:
                 chosen = [each for each in self.labels if (each.judge, each.kind) == (judge, kind)]
                 if chosen:
-                    found[judge, kind] = _confusion(judge, chosen)
+                    found[judge, kind] = _confusion(f"{judge}, {kind}", chosen)
         return found
 
     def _agreement(self) -> Table:
         rows: list[tuple[Cell, ...]] = []
-        for (judge, kind), confusion in self._confusions.items():
+        for (judge, kind), confusion in self.confusion.items():
             value = confusion.statistics()
             drawn = confusion.resampled(self.draws, self.seed)["kappa_linear"]
             ends = percentiles(drawn, self.level)
@@ -129,31 +134,52 @@ class AnswerStudy(Result):
         columns = ("judge", "kind", "n", "agreement", "weighted kappa", "low", "high", "bias")
         return Table(columns, tuple(rows), {"draws": self.draws, "level": self.level, "seed": self.seed})
 
-    def _systems(self) -> Table:
+    def ranks(self) -> Table:
+        """Return scores and ranks of systems under the labels of people and of each judge, on answers of both."""
+        parts = [Effects(("people", judge), _on_common_answers(*both)).ranks() for judge, both in self.scores.items()]
+        return Table(parts[0].columns, tuple(row for part in parts for row in part.rows))
+
+    def correct(self, level: float = 0.95, seed: int = SEED) -> Table:
+        """Return scores on all answers that a judge labelled, repaired by the answers that people labelled, too.
+
+        One row per judge, measure and system, with the columns of `JudgeStudy.correct`. Systems of which people
+        labelled fewer than four answers, or all but one, are left out.
+        """
+        return self._repaired(1, level, seed)
+
+    def correct_differences(self, level: float = 0.95, seed: int = SEED) -> Table:
+        """Return repaired differences of all pairs of systems, over the queries that have answers of both."""
+        return self._repaired(2, level, seed)
+
+    def _repaired(self, size: int, level: float, seed: int) -> Table:
+        """Return one row per judge, measure and system (size 1) or pair of systems (size 2)."""
+        check_level(level)
         rows: list[tuple[Cell, ...]] = []
+        left_out: list[str] = []
         for judge, (human, judged) in self.scores.items():
-            for measure in human.measures:
-                means = [np.nanmean(each[measure], axis=1) for each in (human, judged)]
-                ranks = [_ranks(each) for each in means]
-                for place, system in enumerate(human.systems):
-                    one, other = (float(each[place]) for each in means)
-                    places = (ranks[0][place], ranks[1][place])
-                    rows.append((judge, measure, system, one, other, other - one, *places))
-        columns = (
-            "judge",
-            "measure",
-            "system",
-            "by people",
-            "by judge",
-            "difference",
-            "rank by people",
-            "rank by judge",
+            for m, measure in enumerate(human.measures):
+                ours, theirs = _by_system(human, m), _by_system(judged, m)
+                ends = _within(human, measure)
+                within = ends if ends is None or size == 1 else (ends[0] - ends[1], ends[1] - ends[0])
+                for names in combinations(judged.systems, size):
+                    cells = repaired(values_of(theirs, names), values_of(ours, names), within, level, seed)
+                    if cells is None:
+                        left_out.append(f"{measure} of {' and '.join(names)}")
+                    else:
+                        rows.append((judge, measure, *names, *cells))
+        few = (
+            f"at least {FEWEST} queries must have labels of people and of the judge, and two more labels of the judge "
+            "only"
         )
-        return Table(columns, tuple(rows))
+        if not rows:
+            raise CalipersError(f"there is nothing to correct: {few}")
+        notes = (f"not corrected: {some(left_out)}: {few}",) if left_out else ()
+        columns = COLUMNS if size == 1 else DIFFERENCE_COLUMNS
+        return Table(columns, tuple(rows), {"level": level, "seed": seed}, notes=notes)
 
     def _confusion(self) -> Table:
         rows: list[tuple[Cell, ...]] = []
-        for (judge, kind), confusion in self._confusions.items():
+        for (judge, kind), confusion in self.confusion.items():
             for human, counts in zip(confusion.grades.tolist(), confusion.counts.tolist(), strict=True):
                 pairs = zip(confusion.grades.tolist(), counts, strict=True)
                 rows += [(judge, kind, human, label, int(count)) for label, count in pairs if count]
@@ -179,6 +205,7 @@ class AnswerStudy(Result):
 def judge_answers(
     human: TextsLike,
     judges: Mapping[str, TextsLike] | TextsLike,
+    measures: str | Sequence[str] | None = None,
     *,
     draws: int = DRAWS,
     level: float = 0.95,
@@ -187,7 +214,8 @@ def judge_answers(
     """Measure how far judges of nuggets and citations agree with people.
 
     human: answers with the labels of people, as for `calipers.evaluate_texts`. judges: the same answers with the labels
-    of each judge, by name; one file or list of rows is one judge. draws: resamples of queries for the intervals.
+    of each judge, by name; one file or list of rows is one judge. measures: such as "NuggetRecall(part=vital)"; without
+    it, those of nuggets and citations that fit the labels. draws: resamples of queries for the intervals of agreement.
 
     >>> def answer(*support):
     ...     nuggets = [{"text": text, "assignment": each} for text, each in zip("ab", support)]
@@ -207,7 +235,9 @@ def judge_answers(
         if not found:
             raise CalipersError(f"'{name}' and people have no label of the same nugget or citation", file=own.name)
         labels += found
-        scores[name] = _scores(people, own, {each.kind for each in found})
+        kinds = {each.kind for each in found}
+        names = measures or [measure for measure, kind in MEASURES.items() if kind in kinds]
+        scores[name] = Evaluation(people, names).scores, Evaluation(own, names).scores
     return AnswerStudy(tuple(labels), tuple(named), scores, unmatched, draws, level, seed)
 
 
@@ -246,16 +276,6 @@ def _common_labels(judge: str, people: TextCollection, judged: TextCollection) -
     return found, len(known) + len(own) - 2 * len(found)
 
 
-def _ranks(means: Floats) -> list[int]:
-    """Return the rank of each system, best first. Equal means share the better rank.
-
-    >>> _ranks(np.array([0.5, 0.7, 0.5]))
-    [2, 1, 2]
-    """
-    rounded = np.round(means, DIGITS)
-    return [1 + int((rounded > each).sum()) for each in rounded]
-
-
 def _labels_of(collection: TextCollection) -> Iterator[tuple[Answer, tuple[str, str], float]]:
     """Yield the labels of all answers: query and system, kind and item, label."""
     for answer, judged in collection.judged.items():
@@ -277,11 +297,27 @@ def _labels_of_answer(judged: AnswerJudgments) -> Iterator[tuple[str, str, float
                 yield "citations", f"{item} [{citation.document}]", citation.support
 
 
-def _scores(people: TextCollection, judged: TextCollection, kinds: Container[str]) -> tuple[Scores, Scores]:
-    """Return the scores of the answers that both judged, under the labels of people and of the judge."""
-    systems = [each for each in people.systems if each in judged.systems]
-    queries = [each for each in people.ids if each in judged.ids]
-    names = [measure for measure, kind in MEASURES.items() if kind in kinds]
-    both = (each.of_systems(systems).of_documents(queries) for each in (people, judged))
-    one, other = (Evaluation(each, names).scores for each in both)
-    return one, other.of_queries(one.queries)
+def _by_system(scores: Scores, m: int) -> dict[str, dict[str, float]]:
+    """Return the defined scores under a measure by system and query."""
+    return {
+        system: {query: value for query, value in zip(scores.queries, row, strict=True) if value == value}
+        for system, row in zip(scores.systems, scores.values[m].tolist(), strict=True)
+    }
+
+
+def _within(scores: Scores, measure: str) -> Range | None:
+    """Return the range of a measure, or None if it has an open end."""
+    low, high = scores.metadata.get("ends", {}).get(measure, (None, None))
+    return None if low is None or high is None else (low, high)
+
+
+def _on_common_answers(human: Scores, judged: Scores) -> tuple[Scores, Scores]:
+    """Return both scores of the answers that people and the judge labelled."""
+    systems = [each for each in human.systems if each in judged.systems]
+    queries = [each for each in human.queries if each in judged.queries]
+    one, other = (each.of_systems(systems).of_queries(queries) for each in (human, judged))
+    lacking = np.isnan(one.values) | np.isnan(other.values)
+    reasons = np.where(lacking, np.uint8(Reason.MISSING), one.reasons)
+    values = (np.where(lacking, np.nan, each.values) for each in (one, other))
+    one, other = (replace(one, values=each, reasons=reasons) for each in values)
+    return one, other

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from calipers.lists import Floats
 from calipers.questions.judges.effects_on_systems import Effects, on_queries
-from calipers.questions.judges.score_repair import TRUSTED, RepairedMeans, prediction_powered
+from calipers.questions.judges.score_repair import FEWEST, TRUSTED, RepairedMeans, prediction_powered
 from calipers.results.tables import Cell, Table, as_number
 from calipers.statistics.bounded_intervals import Range, range_of_scores
 from calipers.statistics.differences import all_pairs
 from calipers.statistics.significance import SEED
-from calipers.support.plurals import counted
 
 COLUMNS = (
     "judge",
@@ -32,6 +33,7 @@ COLUMNS = (
     "carried_by",
     "sparse",
 )
+DIFFERENCE_COLUMNS = (*COLUMNS[:2], "system_a", "system_b", *COLUMNS[3:])
 
 
 def corrected_means(effects: Effects, level: float = 0.95, seed: int = SEED) -> Table:
@@ -56,8 +58,35 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
             found = prediction_powered(y, f, others, level, seed, within=within)
             names = [(effects.systems[i], effects.systems[j]) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
             rows += [(judge, measure, *pair, *_cells(found, p)) for p, pair in enumerate(names)]
-    columns = (*COLUMNS[:2], "system_a", "system_b", *COLUMNS[3:])
-    return Table(columns, tuple(rows), {"level": level, "seed": seed})
+    return Table(DIFFERENCE_COLUMNS, tuple(rows), {"level": level, "seed": seed})
+
+
+def values_of(labels: Mapping[str, Mapping[str, float]], systems: Sequence[str]) -> dict[str, float]:
+    """Return the values of a system by item, or of two systems the differences on the items of both.
+
+    >>> values_of({"a": {"q1": 3, "q2": 1}, "b": {"q1": 1}}, ["a", "b"])
+    {'q1': 2}
+    """
+    first, *others = (labels.get(system, {}) for system in systems)
+    shared = [item for item in first if all(item in other for other in others)]
+    return {item: first[item] - sum(other[item] for other in others) for item in shared}
+
+
+def labelled_and_others(judged: Mapping[str, float], human: Mapping[str, float]) -> tuple[Floats, Floats, Floats]:
+    """Return the values of people and of the judge on the items of both, and of the judge on all other items."""
+    both = sorted(item for item in judged if item in human)
+    y, f = (np.array([of[item] for item in both]) for of in (human, judged))
+    return y, f, np.array([judged[item] for item in sorted(judged) if item not in human])
+
+
+def repaired(
+    judged: Mapping[str, float], human: Mapping[str, float], within: Range | None, level: float, seed: int
+) -> tuple[Cell, ...] | None:
+    """Return the cells of a row after its names, or None where too few items were labelled by both, or by the judge."""
+    y, f, others = labelled_and_others(judged, human)
+    if len(y) < FEWEST or len(others) < 2:
+        return None
+    return _cells(prediction_powered(y[None], f[None], others[None], level, seed, within=within), 0)
 
 
 def helped(table: Table) -> list[str]:
@@ -70,7 +99,8 @@ def helped(table: Table) -> list[str]:
     for judge, measure in kinds:
         rows = [row for row in table.rows if (row[place["judge"]], row[place["measure"]]) == (judge, measure)]
         what = f"{judge}, {'differences of ' if differences else ''}{measure}"
-        n, others = rows[0][place["n"]], rows[0][place["others"]]
+        sizes = {name: [int(as_number(row[place[name]])) for row in rows] for name in ("n", "others")}
+        n, others = map(_span, sizes.values())
         worth = float(np.median([float(row[place["worth"]] or 0.0) for row in rows]))
         halve = [as_number(row[place["to_halve"]]) for row in rows if row[place["to_halve"]] is not None]
         helps = (
@@ -79,8 +109,8 @@ def helped(table: Table) -> list[str]:
             else f"it hardly helps: its labels of {others} more queries are worth {max(worth, 0.0):.1f}"
         )
         more = f"; {np.median(halve):.0f} more human-judged queries would halve the interval" if halve else ""
-        said.append(f"{what}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)")
-        if as_number(n) < TRUSTED:
+        said.append(f"{what}: {n} queries judged by people; {helps}{more} (medians over the rows)")
+        if min(sizes["n"]) < TRUSTED:
             said.append(f"warning: {what}: intervals are only known to hold from {TRUSTED} queries on")
         sparse = sum(row[place["sparse"]] == "yes" for row in rows)
         if sparse:
@@ -95,6 +125,16 @@ def helped(table: Table) -> list[str]:
                 f"interval, because the range of {measure} is not known"
             )
     return list(dict.fromkeys(said))
+
+
+def _span(counts: Sequence[int]) -> str:
+    """Return a count, or the smallest and the largest of several.
+
+    >>> _span([40, 40]), _span([1200, 900])
+    ('40', '900 to 1,200')
+    """
+    least, most = min(counts), max(counts)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _within(effects: Effects, judge: str, m: int) -> Range | None:

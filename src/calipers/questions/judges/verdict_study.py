@@ -15,6 +15,7 @@ from calipers.lists import Floats
 from calipers.questions.judges.agreement import DRAWS, Confusion, percentiles
 from calipers.questions.judges.grade_scales import Scale
 from calipers.questions.judges.judge_table import JudgeTable
+from calipers.questions.judges.repaired_scores import labelled_and_others, values_of
 from calipers.questions.judges.score_repair import FEWEST, TRUSTED, prediction_powered
 from calipers.questions.judges.verdict_rows import VerdictRow, VerdictsLike, read_verdicts
 from calipers.results.messages import some
@@ -185,7 +186,7 @@ def judge_verdicts(
         own = [system for system in systems if system in judged]
         for names in (*((system,) for system in own), *combinations(own, 2)):
             within = (1.0 - len(names), 1.0) if passes else None  # differences reach from -1 to 1
-            means[names] = _repaired(_values(judged, names), _values(people, names), within, level, seed)
+            means[names] = _repaired(values_of(judged, names), values_of(people, names), within, level, seed)
         for names, mean in means.items():
             if len(names) == 2:
                 differences.append((judge, *names, *mean))
@@ -265,13 +266,6 @@ def _by_system(labels: Mapping[Item, float]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _values(labels: Mapping[str, Mapping[str, float]], systems: Sequence[str]) -> dict[str, float]:
-    """Return the labels of a system by item, or of two systems the differences on the items of both."""
-    first, *others = (labels.get(system, {}) for system in systems)
-    shared = [item for item in first if all(item in other for other in others)]
-    return {item: first[item] - sum(other[item] for other in others) for item in shared}
-
-
 def _agreement(
     judge: str, both: list[VerdictRow], human: Mapping[Item, float]
 ) -> tuple[float | None, float | None, float | None]:
@@ -296,20 +290,18 @@ def _repaired(
     judged: Mapping[str, float], human: Mapping[str, float], within: Range | None, level: float, seed: int
 ) -> tuple[Cell, ...]:
     """Return items, labelled items, the means of people and of the judge, and the repaired mean with its interval."""
-    both = sorted(item for item in judged if item in human)
-    others = np.array([judged[item] for item in sorted(judged) if item not in human])
-    y, f = (np.array([of[item] for item in both]) for of in (human, judged))
+    y, f, others = labelled_and_others(judged, human)
     known = (
         len(judged),
-        len(both),
-        float(y.mean()) if both else None,
+        len(y),
+        float(y.mean()) if len(y) else None,
         float(np.mean([judged[item] for item in sorted(judged)])) if judged else None,
     )
-    if len(both) < FEWEST or len(others) < 2:
+    if len(y) < FEWEST or len(others) < 2:
         return (*known, None, None, None)
-    repaired = prediction_powered(y[None], f[None], others[None], level, seed, ahead=0, within=within)
-    ends = (float(repaired.low[0]), float(repaired.high[0]))
-    return (*known, float(repaired.value[0]), *(None if math.isnan(end) else end for end in ends))
+    found = prediction_powered(y[None], f[None], others[None], level, seed, ahead=0, within=within)
+    ends = (float(found.low[0]), float(found.high[0]))
+    return (*known, float(found.value[0]), *(None if math.isnan(end) else end for end in ends))
 
 
 def _notes(judge: str, means: Mapping[tuple[str, ...], tuple[Cell, ...]]) -> Iterator[str]:
