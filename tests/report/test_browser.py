@@ -193,7 +193,6 @@ def test_another_measure_draws_the_charts_again(opened: Opened) -> None:
 
 # -- at the widths of a phone, a laptop and a desk ---------------------------------------------------------
 
-WIDTHS = (390, 1100, 1600)
 BEYOND = """[...document.querySelectorAll(".chart")].flatMap((figure) => {
   const place = figure.getBoundingClientRect();
   const wide = figure.scrollWidth > figure.clientWidth + 1;
