@@ -450,6 +450,25 @@ def test_frames_of_ragas(require: Any) -> None:
     assert scores(frame) == {"Who wrote Hamlet?": {"d7": -1, "d2": -2}, "When?": {}}
 
 
+def test_ragas_in_parquet(tmp_path: Path, require: Any) -> None:
+    """A Parquet file has the lists as they are, and scores that RAGAS could not give are NaN in JSON."""
+    pd = require.module("pandas")
+    samples = [
+        {
+            "user_input": "red shoes",
+            "retrieved_context_ids": ["d7", "d2"],
+            "reference_context_ids": ["d2"],
+            "response": "x" * 200_000,
+            "faithfulness": math.nan,
+        }
+    ]
+    pd.DataFrame(samples).to_parquet(tmp_path / "ragas.parquet")
+    pd.DataFrame(samples).to_csv(tmp_path / "ragas.csv")
+    (tmp_path / "ragas.json").write_text(json.dumps(samples))
+    for name in ("ragas.parquet", "ragas.csv", "ragas.json"):
+        assert cal.evaluate(tmp_path / name, tmp_path / name, ["RR"])["RR"].tolist() == [[0.5]]
+
+
 def test_ragas_without_ids(write: Write) -> None:
     """Texts are the ids; older datasets have other names, and no relevant documents."""
     texts = [{name: cell for name, cell in SAMPLE.items() if not name.endswith("_ids")}]
@@ -507,6 +526,33 @@ def test_openinference_spans(write: Write) -> None:
     assert "OpenInference spans: judgments come first" in refusal(grades, write(spans))
     qrels = {"red shoes": {"d2": 1}, "nothing": {"d1": 1}}
     assert cal.evaluate(qrels, write(spans), ["RR"])["RR"].tolist() == [[0.5, 0.0]]
+
+
+def test_tables_of_spans(tmp_path: Path, require: Any) -> None:
+    """Phoenix gives spans as a frame. Documents that have only a text are matched by it."""
+    pd = require.module("pandas")
+    listed = [{"document.content": text, "document.score": score} for text, score in (("red", 0.5), ("blue", 0.25))]
+    frame = pd.DataFrame(
+        {
+            "name": ["llm", "retriever"],
+            "span_kind": ["LLM", "RETRIEVER"],
+            "attributes.input.value": ["red shoes", "red shoes"],
+            "attributes.retrieval.documents": [None, [*listed, listed[0]]],
+        }
+    )
+    frame.to_csv(tmp_path / "spans.csv")
+    frame.to_parquet(tmp_path / "spans.parquet")
+    for source in (frame, tmp_path / "spans.csv", tmp_path / "spans.parquet"):
+        run = cal.read_run(source)
+        assert run.to_dict() == {"red shoes": {"red": 0.5, "blue": 0.25}}
+        assert "the texts of documents are taken as their ids" in " ".join(run.notes)
+        assert "1 document listed more than once for a query; the first place counts" in " ".join(run.notes)
+    qrels = {"red shoes": {"blue": 1}}
+    assert cal.evaluate(qrels, tmp_path / "spans.parquet", ["RR"])["RR"].tolist() == [[0.5]]
+    assert "spans hold retrieved documents" in refusal(grades, frame)
+    mixed = [span("q", [{"id": "a"}, {"content": "b"}])]
+    (tmp_path / "mixed").write_text(json.dumps(mixed))
+    assert "document 1 has no id" in refusal(scores, tmp_path / "mixed")
 
 
 # -- spreadsheets ------------------------------------------------------------------------------------

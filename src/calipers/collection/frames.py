@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calipers.collection.arrow import ArrowColumn, arrow
 from calipers.collection.column_names import columns_of
-from calipers.collection.formats.ragas import is_sample, rows_of_samples
+from calipers.collection.formats.dictionaries import NamedRow, rows_of_mappings
+from calipers.collection.formats.openinference import has_spans, rows_of_spans
+from calipers.collection.formats.ragas import has_samples, rows_of_samples
 from calipers.collection.judgments import Judgments
 from calipers.collection.table_rows import Rows, RowsRun, rows_of, runs_of
 from calipers.errors import CalipersError
@@ -45,11 +47,10 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
             f"cannot read a table from a {type(frame).__name__}, which is a single column: give a table with columns "
             f"for query, document and {value}"
         )
-    if is_sample(dict.fromkeys(found)):  # a frame of RAGAS, whose cells are lists
-        if isinstance(known, nw.LazyFrame):
-            known = known.collect()
-        samples = ({name: _as_list(cell) for name, cell in row.items()} for row in known.iter_rows(named=True))
-        return rows_of_samples(samples, value, columns)
+    if has_samples(found):
+        return rows_of_samples(rows_of_frame(known), value, columns)
+    if has_spans(found):
+        return rows_of_spans(rows_of_frame(known), value, columns)
     names = columns_of(found, value, columns)
     known = known.select(*dict.fromkeys(names.values()))
     if isinstance(known, nw.LazyFrame):
@@ -59,9 +60,12 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
     return rows_of(cells, names, value, None, columns)
 
 
-def _as_list(cell: Any) -> Any:
-    """Return an array as a list, and any other cell unchanged."""
-    return cell.tolist() if hasattr(cell, "tolist") else cell
+def rows_of_frame(frame: Any) -> Iterator[NamedRow]:
+    """Return the rows of a frame as dictionaries."""
+    nw = load("narwhals", extra="frames", what="frames")
+    known = nw.from_native(frame)
+    whole = known.collect() if isinstance(known, nw.LazyFrame) else known
+    return rows_of_mappings(whole.iter_rows(named=True), "the frame")
 
 
 def _table(frame: Any) -> Any:

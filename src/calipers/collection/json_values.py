@@ -6,6 +6,7 @@ A long value is taken apart while it is read: its objects come and go, and only 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -74,14 +75,16 @@ def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[st
     return found
 
 
-def first_object(path: Path) -> dict[str, Any] | None:
-    """Return the first object of a list, or None if the file does not begin with one."""
+def first_object(path: Path, *, listed: bool = False) -> dict[str, Any] | None:
+    """Return the first object, or None if the file does not begin with one. listed: only if it is in a list."""
     text = start_of(path).decode("utf-8-sig", "replace")
     start = _blanks(text, 0)
-    if text[start : start + 1] != "[":
+    if text[start : start + 1] == "[":
+        start = _blanks(text, start + 1)
+    elif listed:
         return None
     try:
-        found, _ = _decoded(text, _blanks(text, start + 1), shown_name(path), None)
+        found, _ = _decoded(text, start, shown_name(path), None)
     except CalipersError:
         return None
     return found if isinstance(found, dict) else None
@@ -185,11 +188,13 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _not_finite(text: str) -> float:
+def _constant(text: str) -> float:
+    if text == "NaN":
+        return math.nan  # a missing value, as Python writes it; numbers of judgments and runs have to be finite
     raise CalipersError(f"{text} is not a finite number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_not_finite)
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_constant)
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 

@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
-from calipers.collection.formats.ragas import is_sample, rows_of_samples
+from calipers.collection.files import shown_name
+from calipers.collection.formats.dictionaries import NamedRow, rows_of_file, rows_of_mappings
+from calipers.collection.formats.openinference import has_spans, rows_of_spans
+from calipers.collection.formats.ragas import has_samples, rows_of_samples
+from calipers.collection.frames import is_frame, rows_of_frame
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
 from calipers.support.checks import described
+
+
+def rows_by_name(source: Any, *, max_unpacked: int | None = None) -> Iterator[NamedRow]:
+    """Return the rows of a file, a frame or a list of dictionaries, each as {column: cell}."""
+    if isinstance(source, str | os.PathLike):
+        return rows_of_file(source, max_unpacked=max_unpacked)
+    if is_frame(source):
+        return rows_of_frame(source)
+    if isinstance(source, Iterable) and not isinstance(source, Mapping):
+        return rows_of_mappings(source, "the rows", of_table=False)
+    raise CalipersError(
+        f"cannot read rows from a {type(source).__name__}: expected a path, a frame or a list of dictionaries"
+    )
+
+
+def name_of(source: Any) -> str:
+    """Return what messages call a file, a frame or a list of dictionaries."""
+    if isinstance(source, str | os.PathLike):
+        return shown_name(source)
+    return "the frame" if is_frame(source) else "the rows"
 
 
 def is_ranx(value: object) -> bool:
@@ -37,7 +62,8 @@ def holds_records(source: Any) -> bool:
         return True
     if not isinstance(source, list | tuple) or is_record(source):
         return False
-    return is_record(_first(source)) or is_sample(_first(source))
+    first = _first(source)
+    return is_record(first) or (isinstance(first, Mapping) and (has_samples(first) or has_spans(first)))
 
 
 def _first(source: Sequence[Any]) -> Any:
@@ -53,8 +79,10 @@ def rows_of_records(source: Any, value: str, columns: Mapping[str, str] | None =
         return None
     if is_ranx(source):
         return _rows_of_nested(source.to_dict(), value)
-    if is_sample(source[0]):
-        return rows_of_samples(source, value, columns)
+    if isinstance(source[0], Mapping) and has_samples(source[0]):
+        return rows_of_samples(rows_by_name(source), value, columns)
+    if isinstance(source[0], Mapping) and has_spans(source[0]):
+        return rows_of_spans(rows_by_name(source), value, columns)
     fields = _fields(source[0])
     names = columns_of(fields, value, columns)
     row = next((row for row, record in enumerate(source, 1) if not {*names.values()} <= {*_fields(record)}), None)

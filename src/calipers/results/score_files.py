@@ -358,7 +358,7 @@ def _json_columns(path: str) -> list[str] | None:
     from calipers.collection.json_values import first_object
 
     try:
-        found = first_object(path)
+        found = first_object(path, listed=True)
     except CalipersError:
         return None
     return None if found is None else [name for name in found if name not in ABOUT]

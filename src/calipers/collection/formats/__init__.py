@@ -8,6 +8,7 @@ are the rows of `calipers.collection.writing`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from calipers.collection.files import Path, shown_name, start_of
@@ -20,7 +21,7 @@ from calipers.collection.formats.judgment_lists import JUDGMENT_LIST
 from calipers.collection.formats.letor import LETOR, SCORES, SVMLIGHT
 from calipers.collection.formats.mteb import MTEB
 from calipers.collection.formats.openinference import OPENINFERENCE
-from calipers.collection.formats.parquet import PARQUET
+from calipers.collection.formats.parquet import PARQUET, columns_of_parquet
 from calipers.collection.formats.ragas import RAGAS
 from calipers.collection.formats.rank_eval import RANK_EVAL_REQUEST, RANK_EVAL_RESPONSE
 from calipers.collection.formats.responses import RESPONSES
@@ -87,10 +88,19 @@ RUN_TABLES = names_of("table", value="score")
 def sniff(path: Path, *, max_unpacked: int | None = None) -> str:
     """Return the name of the format that a file's content has. The name of the file does not matter."""
     start = _text_start(path, max_unpacked)
-    for name, format in FORMATS.items():
-        if format.matches(start):
-            return name
-    raise CalipersError(f"no known format; {_nearest(start)}", file=shown_name(path), line=1)
+    name = _matching(FORMATS, start, path, max_unpacked)
+    if name is None:
+        raise CalipersError(f"no known format; {_nearest(start)}", file=shown_name(path), line=1)
+    return name
+
+
+def _matching(names: Iterable[str], start: bytes, path: Path, max_unpacked: int | None) -> str | None:
+    """Return the first format that matches. The columns of a Parquet file may be those of another format."""
+    found = next((name for name in names if FORMATS[name].matches(start)), None)
+    if found != "parquet":
+        return found
+    columns = columns_of_parquet(path, max_unpacked=max_unpacked)
+    return next((name for name in TABLES if FORMATS[name].columns(columns)), found)
 
 
 def _text_start(path: Path, max_unpacked: int | None) -> bytes:
@@ -122,8 +132,7 @@ def _nearest(start: bytes) -> str:
 
 def table_format(path: Path, *, max_unpacked: int | None = None) -> str | None:
     """Return the name of the format if the file is a table, else None."""
-    start = _text_start(path, max_unpacked)
-    return next((name for name in TABLES if FORMATS[name].matches(start)), None)
+    return _matching(TABLES, _text_start(path, max_unpacked), path, max_unpacked)
 
 
 def first_line(path: Path) -> bytes:

@@ -20,6 +20,8 @@ from calipers.collection.formats.format import Contents, Format
 from calipers.collection.table_rows import AT_ONCE, FIRST, Parts, Rows, joined_rows, rank_notes, rows_of
 from calipers.errors import CalipersError
 
+LONGEST_CELL = 2**31 - 1  # characters: a text may be long
+
 
 def read_csv(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
@@ -89,11 +91,15 @@ class TextTable:
     def file(self) -> str:
         return shown_name(self.path)
 
-    def dictionaries(self) -> Iterator[dict[str, str]]:
-        """Yield each row as {column: cell}."""
-        for rows in self._cells():
-            for row in rows:
-                yield dict(zip(self.header.columns, row, strict=True))
+    def dictionaries(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield the line and the cells, {column: cell}, of each row that is not blank."""
+        columns = [column.strip() for column in self.header.columns]
+        for place, column in enumerate(columns):
+            if column in columns[:place]:
+                raise CalipersError(f"two columns are called '{column}'", file=self.file, line=self.header.line)
+        for line, rows in self._cells(at_once=1):
+            if any(map(str.strip, rows[0])):
+                yield line, dict(zip(columns, rows[0], strict=True))
 
     def rows(self) -> Rows:
         """Return all rows."""
@@ -107,12 +113,12 @@ class TextTable:
         if "system" not in self.names:
             return ()
         column = self.header.columns.index(self.names["system"])
-        return tuple({row[column]: None for rows in self._cells() for row in rows if row[column]})
+        return tuple({row[column]: None for _, rows in self._cells() for row in rows if row[column]})
 
     def pieces(self) -> Iterator[Rows]:
         """Yield the rows, some at a time."""
         before = 0
-        for rows in self._cells():
+        for _, rows in self._cells():
             columns = {
                 role: TextCells(
                     [row[place] for row in rows],
@@ -144,18 +150,21 @@ class TextTable:
     def _error(self, column: str, before: int, message: str, row: int) -> CalipersError:
         return CalipersError(f"column '{column}', row {before + row + 1}: {message}", file=self.file)
 
-    def _cells(self) -> Iterator[list[list[str]]]:
-        """Yield the cells of the rows, some rows at a time; all rows have as many cells as the header."""
+    def _cells(self, at_once: int = AT_ONCE) -> Iterator[tuple[int, list[list[str]]]]:
+        """Yield the last line and the cells of some rows at a time; all rows have as many cells as the header."""
         lines = islice(text_lines(self.path, max_unpacked=self.max_unpacked), self.header.line, None)
         reader = csv.reader(lines, delimiter=self.header.delimiter, strict=True)
         width, before = len(self.header.columns), 0
         filled = filter(None, reader)
         while True:
+            before_limit = csv.field_size_limit(LONGEST_CELL)
             try:
-                rows = [*islice(filled, AT_ONCE)]
+                rows = [*islice(filled, at_once)]
             except csv.Error as error:
                 line = self.header.line + reader.line_num
                 raise CalipersError(f"not well-formed: {error}", file=self.file, line=line) from None
+            finally:
+                csv.field_size_limit(before_limit)
             if not rows:
                 return
             if {*map(len, rows)} != {width}:
@@ -164,7 +173,7 @@ class TextTable:
                     f"row {before + row + 1}: expected {width} cells, as in the first line, found {len(rows[row])}",
                     file=self.file,
                 )
-            yield rows
+            yield self.header.line + reader.line_num, rows
             before += len(rows)
 
 

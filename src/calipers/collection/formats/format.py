@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -36,7 +36,8 @@ class Format(Generic[Content]):
     `matches` sees the unpacked start of a file. `holds` says what `read` gives: "judgments" and "run" give Columns,
     "labels" gives Labels, "scores" an array, "table" Rows, which may be of judgments or of runs (`values`): `read` then
     takes the `value` to read ("grade", "score") and the `columns` that a user names, `contents` says whose runs there
-    are, and `parts` reads a run piece by piece. `misfit` says what of a start that does not match is wrong, and how far
+    are, and `parts` reads a run piece by piece. `columns` is true for the columns of tables that are of this format,
+    Parquet files among them. `misfit` says what of a start that does not match is wrong, and how far
     off that is.
     """
 
@@ -50,3 +51,4 @@ class Format(Generic[Content]):
     values: tuple[str, ...] = ("grade", "score")  # that a table may hold
     contents: Callable[..., Contents] | None = None
     parts: Callable[..., Any] | None = None
+    columns: Callable[[Collection[str]], bool] = lambda names: False

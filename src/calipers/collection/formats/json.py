@@ -22,6 +22,7 @@ from calipers.collection.json_values import collect, is_json, is_nested, shown
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
 from calipers.native.ids import Ids
+from calipers.support.plurals import counted
 
 
 def read_json(
@@ -58,6 +59,7 @@ class RowCollector:
     notes: list[str] = field(default_factory=list)
     ranks: list[int] = field(default_factory=list)  # of documents in ranked lists
     without_score: int = 0  # documents of ranked lists that have no score
+    repeated_documents: int = 0  # that were left out, as the list of their query had them before
 
     def add(self, item: Any, number: int | None) -> None:
         """Take an object: a row, or {query: {document: number}}. All objects of a file have to be of one kind."""
@@ -127,6 +129,8 @@ class RowCollector:
                 raise CalipersError("some documents have a score, and some have none", file=self.file)
             self.cells[self.value] = [-rank for rank in self.ranks]
             self.notes.append(f"{self.file}: the documents have no score: their order counts (score = -rank)")
+        if self.repeated_documents:
+            self.notes.append(f"{self.file}: {listed_again(self.repeated_documents)}")
         names = self.names or {role: role for role in self.cells}
         columns = {role: Cells(values, partial(self._about_cell, role)) for role, values in self.cells.items()}
         number = np.array(self.line, np.int64) if self.line else None
@@ -151,6 +155,11 @@ class RowCollector:
             return self.error(f"column '{self.names[role]}': {message}", number)
         query, document = self.cells["query"][row], self.cells["document"][row]
         return self.error(f"{role} of query {shown(query)}, document {shown(document)}: {message}", number)
+
+
+def listed_again(count: int) -> str:
+    """Return the note on documents that a query lists more than once."""
+    return f"{counted(count, 'document')} listed more than once for a query; the first place counts"
 
 
 JSON = Format(

@@ -22,6 +22,7 @@ from calipers.support.extras import load
 
 ROW = 32  # bytes that a row takes at least
 ROWS_AT_FIRST = 1024
+MAGIC = b"PAR1"
 
 
 def read_parquet(
@@ -106,7 +107,7 @@ class _Opened:
     def __init__(self, path: Path, value: str, columns: Mapping[str, str] | None, max_unpacked: int | None) -> None:
         self._name = shown_name(path)
         self._parquet = load("pyarrow.parquet", extra="frames", what="Parquet files")
-        self._errors = (arrow().ArrowException, OSError, UnicodeDecodeError, OverflowError)
+        self._errors = _errors()
         self._source = plain_file(path, max_unpacked=max_unpacked)
         self._most = max_unpacked
         self._value, self._columns = value, columns
@@ -134,8 +135,7 @@ class _Opened:
 
     def _refuse_large(self, metadata: Any, ids: str | None) -> None:
         """Refuse what would take more memory than a packed text may: few bytes can stand for many rows, or long ids."""
-        size = len(self._source.getvalue()) if isinstance(self._source, BytesIO) else os.path.getsize(self._source)
-        most = ROOM + RATIO * size if self._most is None else self._most
+        most = _most(self._source) if self._most is None else self._most
         room = most - ROW * sum(self.group_sizes)
         if ids is not None and room >= 0:
             file = self._open(read_dictionary=[ids], metadata=metadata)
@@ -150,11 +150,7 @@ class _Opened:
                 if not isinstance(self._source, BytesIO):
                     file.close()
         if room < 0:
-            raise CalipersError(
-                f"the Parquet data unpacks to more than {most:,} bytes: if that is right, allow more with max_unpacked",
-                file=self._name,
-                parameter="max_unpacked",
-            )
+            raise _too_large(self._name, most)
 
     def _id_bytes(self, file: Any, group: int, ids: str, room: int) -> int:
         """Return an upper bound on the bytes of a row group's ids. It exceeds `room` only if the ids do."""
@@ -260,8 +256,60 @@ class _Opened:
             raise self._damaged(error) from None
 
     def _damaged(self, error: Exception) -> CalipersError:
-        reason = str(error).strip().partition("\n")[0]
-        return CalipersError(f"the Parquet data is damaged ({reason})", file=self._name)
+        return _damaged(self._name, error)
+
+
+def columns_of_parquet(path: Path, *, max_unpacked: int | None = None) -> list[str]:
+    """Return the names of the columns of a file."""
+    with _plain(path, max_unpacked) as file:
+        return list(file.schema_arrow.names)
+
+
+def dictionaries_of_parquet(path: Path, *, max_unpacked: int | None = None) -> Iterator[dict[str, Any]]:
+    """Yield each row as {column: cell}. Refuses what would take more memory than a packed text may."""
+    source = plain_file(path, max_unpacked=max_unpacked)
+    most = room = _most(source) if max_unpacked is None else max_unpacked
+    with _plain(path, max_unpacked) as file:
+        for batch in file.iter_batches(ROWS_AT_FIRST):
+            room -= batch.nbytes
+            if room < 0:
+                raise _too_large(shown_name(path), most)
+            yield from batch.to_pylist()
+
+
+@contextmanager
+def _plain(path: Path, max_unpacked: int | None) -> Iterator[Any]:
+    """Open a file as it is, its errors ours."""
+    parquet = load("pyarrow.parquet", extra="frames", what="Parquet files")
+    source = plain_file(path, max_unpacked=max_unpacked)
+    try:
+        with parquet.ParquetFile(source) as file:
+            yield file
+    except _errors() as error:
+        raise _damaged(shown_name(path), error) from None
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    return arrow().ArrowException, OSError, UnicodeDecodeError, OverflowError
+
+
+def _most(source: str | BytesIO) -> int:
+    """Return how many bytes a file may unpack to."""
+    size = len(source.getvalue()) if isinstance(source, BytesIO) else os.path.getsize(source)
+    return ROOM + RATIO * size
+
+
+def _too_large(name: str, most: int) -> CalipersError:
+    return CalipersError(
+        f"the Parquet data unpacks to more than {most:,} bytes: if that is right, allow more with max_unpacked",
+        file=name,
+        parameter="max_unpacked",
+    )
+
+
+def _damaged(name: str, error: Exception) -> CalipersError:
+    reason = str(error).strip().partition("\n")[0]
+    return CalipersError(f"the Parquet data is damaged ({reason})", file=name)
 
 
 PARQUET = Format(
@@ -269,7 +317,7 @@ PARQUET = Format(
     holds="table",
     line="columns for query, document, and score or grade",
     noun="a Parquet file",
-    matches=lambda start: start.startswith(b"PAR1"),
+    matches=lambda start: start.startswith(MAGIC),
     read=read_parquet,
     contents=contents_of_parquet,
     parts=parts_of_parquet,

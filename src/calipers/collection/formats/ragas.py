@@ -1,4 +1,4 @@
-"""Datasets of RAGAS, as JSON, JSON lines or CSV: judgments, and a run.
+"""Datasets of RAGAS, as JSON, JSON lines, CSV or Parquet: judgments, and a run.
 
 {"user_input": ..., "retrieved_context_ids": ["d7", "d2"], "reference_context_ids": ["d2"], "response": ..., ...}
 
@@ -10,22 +10,17 @@ answers, not documents.
 
 from __future__ import annotations
 
-import ast
-import io
-import json
 import re
-import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
-from calipers.collection.files import Path, start_of
+from calipers.collection.files import Path
 from calipers.collection.first_line import cells_of, first_content
-from calipers.collection.formats.csv import TextTable
+from calipers.collection.formats.dictionaries import NamedRow, parsed, rows_of_file
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
-from calipers.collection.json_values import collect, is_json, shown
+from calipers.collection.json_values import is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.support.plurals import counted
@@ -47,35 +42,29 @@ def read_ragas(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
     """Return the retrieved documents (value="score") or the relevant ones (value="grade") of all samples."""
-    if is_json(start_of(path, max_unpacked=max_unpacked)):
-        return collect(path, lambda name: _Samples(value, columns, name), max_unpacked=max_unpacked).rows()
-    table = TextTable.of_columns(path, max_unpacked)
-    samples = _Samples(value, columns, table.file, listed=True)
-    for number, row in enumerate(table.dictionaries(), 1):
-        samples.add({name: _parsed(cell) if name in _LISTS else cell for name, cell in row.items()}, number)
-    return samples.rows()
+    return rows_of_samples(rows_of_file(path, max_unpacked=max_unpacked), value, columns)
 
 
-def rows_of_samples(samples: Iterable[Mapping[str, Any]], value: str, columns: Mapping[str, str] | None) -> Rows:
-    """Return the rows of samples in memory, such as `dataset.to_list()`.
+def rows_of_samples(samples: Iterable[NamedRow], value: str, columns: Mapping[str, str] | None) -> Rows:
+    """Return the rows of samples, such as those of `dataset.to_list()`.
 
     >>> samples = [{"user_input": "red shoes", "retrieved_context_ids": ["d7", "d2"], "reference_context_ids": ["d2"]}]
-    >>> rows_of_samples(samples, "grade", None).documents.texts()
+    >>> rows_of_samples(rows_of_mappings(samples, "dataset"), "grade", None).documents.texts()
     ['d2']
     """
-    collector = _Samples(value, columns, "dataset", listed=True)
-    for number, sample in enumerate(samples, 1):
-        collector.add(dict(sample), number)
+    collector = _Samples(value, columns, "")
+    for sample in samples:
+        collector.add_sample(sample)
     return collector.rows()
 
 
-def is_sample(value: Any) -> bool:
-    """Return True for a dictionary with the fields of a RAGAS sample.
+def has_samples(names: Collection[str]) -> bool:
+    """Return True for the names of fields of RAGAS.
 
-    >>> is_sample({"question": "Why?", "contexts": ["Because."]}), is_sample({"query": "q1", "doc": "d1"})
+    >>> has_samples({"question": "Why?", "contexts": ["Because."]}), has_samples(["query", "doc"])
     (True, False)
     """
-    return isinstance(value, Mapping) and any(name in value for name in QUERY) and any(name in value for name in _LISTS)
+    return not _LISTS.isdisjoint(names) and not {*QUERY}.isdisjoint(names)
 
 
 def contents_of_ragas(path: Path, **options: Any) -> Contents:
@@ -89,16 +78,15 @@ class _Samples(RowCollector):
 
     samples: dict[str, dict[str, Any]] = field(default_factory=dict)  # by query
 
-    def add(self, item: Any, number: int | None) -> None:
+    def add_sample(self, row: NamedRow) -> None:
         """Add the lists of documents of a sample."""
-        if not isinstance(item, dict):
-            raise self.error(f"expected a sample of RAGAS, found {shown(item)}", number)
-        query = self._query(item, number)
-        names = [name for name in self._names if item.get(name) is not None]
-        wrong = next((name for name in names if not isinstance(item[name], list | tuple)), None)
-        if wrong is not None:
-            raise self.error(f"{wrong}: expected a list, found {shown(item[wrong])}", number)
-        self.samples[query] = {name: item[name] for name in names}
+        self.file = row.file or "dataset"
+        query = self._query(row)
+        lists = {name: parsed(row.cells.get(name)) for name in self._names}
+        self.samples[query] = {name: found for name, found in lists.items() if found is not None}
+        for name, found in self.samples[query].items():
+            if not isinstance(found, list):
+                raise row.error(f"{name}: expected a list, found {shown(found)}")
 
     @property
     def _names(self) -> Sequence[str]:
@@ -106,15 +94,15 @@ class _Samples(RowCollector):
         given = (self.columns or {}).get("document")
         return DOCUMENTS[self.value] if given is None else (given,)
 
-    def _query(self, item: dict[str, Any], number: int | None) -> str:
-        name = (self.columns or {}).get("query") or next((name for name in QUERY if name in item), QUERY[0])
-        query = item.get(name)
+    def _query(self, row: NamedRow) -> str:
+        name = (self.columns or {}).get("query") or next((name for name in QUERY if name in row.cells), QUERY[0])
+        query = row.cells.get(name)
         if isinstance(query, list):
-            raise self.error(f"{name} is a conversation of {counted(len(query), 'message')}, not one question", number)
+            raise row.error(f"{name} is a conversation of {counted(len(query), 'message')}, not one question")
         if query is None or query == "":
-            raise self.error(f"there is no {name}", number)
+            raise row.error(f"there is no {name}")
         if str(query) in self.samples:
-            raise self.error(f"the {name} {shown(query)} appears twice", number)
+            raise row.error(f"the {name} {shown(query)} appears twice")
         return str(query)
 
     def rows(self) -> Rows:
@@ -124,44 +112,20 @@ class _Samples(RowCollector):
             kind = "relevant documents" if self.value == "grade" else "retrieved documents"
             answer = "; ground_truth and reference are answers, not documents" if self.value == "grade" else ""
             raise CalipersError(f"samples of RAGAS without {kind} ({', '.join(self._names)}){answer}", file=self.file)
-        twice = 0
         for query, found in self.samples.items():
             documents = found.get(name, ())
             distinct = [*dict.fromkeys(map(str, documents))]
-            twice += len(documents) - len(distinct)
+            self.repeated_documents += len(documents) - len(distinct)
             self.queries[query] = None
             for rank, document in enumerate(distinct, 1):
                 self.add_document(query, document, 1.0 if self.value == "grade" else -float(rank))
         if not name.endswith("ids") and not self.columns:
             self.notes.append(f"{self.file}: the texts of {name} are taken as the ids of documents")
-        if twice:
-            again = counted(twice, "document")
-            self.notes.append(f"{self.file}: {again} listed more than once for a query; the first place counts")
         return super().rows()
 
 
-def _parsed(cell: str) -> Any:
-    """Return the list that a cell of a CSV file holds, as JSON or as Python writes it; the cell itself if neither."""
-    if not cell.strip():
-        return None
-    try:
-        return json.loads(cell)
-    except ValueError:
-        pass
-    try:
-        tokens = [token.type for token in tokenize.generate_tokens(io.StringIO(cell).readline)]
-        if (tokenize.STRING, tokenize.STRING) in pairwise(tokens):
-            return cell  # an array of NumPy, ['a' 'b'], in which Python would join the two texts
-        return ast.literal_eval(cell)
-    except (ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError):
-        return cell
-
-
 def _matches(start: bytes) -> bool:
-    if is_json(start):
-        return _START.match(start) is not None
-    cells, _ = cells_of(first_content(start))
-    return not _LISTS.isdisjoint(cells) and not {*QUERY}.isdisjoint(cells)
+    return _START.match(start) is not None if is_json(start) else has_samples(cells_of(first_content(start))[0])
 
 
 RAGAS = Format(
@@ -172,4 +136,5 @@ RAGAS = Format(
     matches=_matches,
     read=read_ragas,
     contents=contents_of_ragas,
+    columns=has_samples,
 )
