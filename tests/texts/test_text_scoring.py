@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -35,6 +36,7 @@ from calipers.texts import (
 from calipers.texts.bounded_scores import BoundedScores
 from calipers.texts.measure_names import text_measure, text_measures
 from calipers.texts.random_texts import RandomTexts
+from conftest import Require
 
 LINES = [
     {
@@ -173,7 +175,7 @@ def test_list_columns_of_pandas(tmp_path: Path, references: list[str]) -> None:
         assert as_collection(file).documents[0].references == tuple(references)
 
 
-@pytest.mark.parametrize("cell", ["['a' 'b']", "['a', nan]", "['a', 'b'", '["a", b]'])
+@pytest.mark.parametrize("cell", ["['a' 'b']", "['a'\n 'b']", "['a', nan]", "['a', 'b'", '["a", b]'])
 def test_a_broken_list_is_no_reference(tmp_path: Path, cell: str) -> None:
     file = tmp_path / "data.csv"
     with open(file, "w", newline="", encoding="utf-8") as out:
@@ -237,20 +239,112 @@ def test_summeval(summeval: TextCollection) -> None:
     assert not any(np.isnan(values).any() for values in summeval.human.values())
 
 
+def test_names_of_deepeval_and_mlflow(tmp_path: Path, require: Require) -> None:
+    """Fields of MLflow may be objects, also as text in CSV."""
+    pa, pq = require.module("pyarrow"), require.module("pyarrow.parquet")
+    asked: dict[str, Any] = {"input": "Where?", "actual_output": "in Ulm", "expected_output": "Ulm"}
+    flat = {"inputs": "Where?", "outputs": "in Ulm", "expectations": "Ulm"}
+    nested = {
+        "inputs": {"question": "Where?", "language": "en"},
+        "outputs": {"answer": "in Ulm"},
+        "expectations": {"expected_response": "Ulm", "guidelines": ["be short"]},
+    }
+    chat = {
+        "inputs": {"messages": [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Where?"}]},
+        "outputs": {"choices": [{"index": 0, "message": {"role": "assistant", "content": "in Ulm"}}]},
+        "expectations": {"expected_response": "Ulm"},
+    }
+    frame = pa.Table.from_pylist([nested])
+    pq.write_table(frame, tmp_path / "nested.parquet")
+    for name, rows in (("asked", asked), ("nested", nested), ("chat", chat)):
+        with open(tmp_path / f"{name}.csv", "w", newline="", encoding="utf-8") as out:
+            cells = [json.dumps(cell) if isinstance(cell, dict) else cell for cell in rows.values()]
+            csv.writer(out).writerows([rows, cells])
+    files = [tmp_path / name for name in ("asked.csv", "nested.csv", "chat.csv", "nested.parquet")]
+    for source in ([asked], [flat], [nested], [chat], frame, *files):
+        found = as_collection(source)
+        assert found.texts == (("in Ulm",),)
+        assert (found.documents[0].question, found.documents[0].references) == ("Where?", ("Ulm",))
+        assert found.kind.text == "answer"
+    for outputs, expected in (({"a": 1, "b": "x"}, "'outputs' is not text"), ({"answer": None}, "there are no texts")):
+        with pytest.raises(CalipersError, match=expected):
+            as_collection([{**nested, "outputs": outputs}])
+    assert as_collection([{**asked, "retrieval_context": ["Ulm is a city"]}]).judged["1", "the rows"].passages
+
+
+def test_columns_have_the_names_that_the_user_says(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("Frage,final,answer,gold\nWo?,in Ulm,no,Ulm\n")
+    columns = {"text": "final", "references": "gold", "question": "Frage"}
+    found = as_collection(tmp_path / "d.csv", columns=columns)
+    assert (found.texts, found.documents[0].references) == ((("in Ulm",),), ("Ulm",))
+    assert found.documents[0].question == "Wo?"
+    with pytest.raises(CalipersError, match="there is no 'score', only id, system, text, "):
+        as_collection(tmp_path / "d.csv", columns={"score": "final"})
+    with pytest.raises(CalipersError, match="there is no column 'golden' for the references"):
+        as_collection(tmp_path / "d.csv", columns={"references": "golden", "nuggets": "x"})
+    with pytest.raises(CalipersError, match=":2: there is no text: expected the field end; found Frage, final"):
+        as_collection(tmp_path / "d.csv", columns={"text": "end"})
+
+
+def test_missing_texts_and_numbers(tmp_path: Path, require: Require) -> None:
+    """null, None and NaN are missing; numbers are texts, as in CSV."""
+    pd, nan = require.module("pandas"), float("nan")
+    answers: list[Any] = ["1879", 1879, None, nan, 2.5]
+    rows = [{"id": f"q{i}", "answer": text, "answers": [1879]} for i, text in enumerate(answers)]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    numbers = pd.DataFrame({"id": ["q0", "q1"], "answer": [1879.0, None], "answers": ["1879", "x"]})
+    for source in (rows, tmp_path / "d.jsonl", pd.DataFrame(rows)):
+        found = as_collection(source)
+        assert found.texts == (("1879", "1879", None, None, "2.5"),)
+        scored = Evaluation(found, "EM")
+        assert np.nan_to_num(scored.scores["EM"], nan=-1).tolist() == [[1, 1, -1, -1, 0]]
+        assert "2 answers are missing and left out" in scored.notes
+    assert as_collection(numbers).texts == (("1879", None),)
+    with pytest.raises(CalipersError, match="there are no texts"):
+        as_collection([{"answer": None, "answers": ["x"]}])
+
+
+def test_a_document_that_was_retrieved_twice_counts_once() -> None:
+    row = {"id": "q", "answer": "a", "answers": ["a"], "retrieved": ["d2", "d1", "d2"], "relevant": ["d1", "d1"]}
+    found = Evaluation([row], "RR P@2")
+    assert found.scores.values.ravel().tolist() == [0.5, 0.5]
+    assert "the rows: 1 document listed more than once for a query; the first place counts" in found.notes
+
+
+def test_data_of_ragas_without_ids_are_matched_by_text(tmp_path: Path) -> None:
+    """The same numbers as those of `evaluate`, which reads judgments and a run from such a file."""
+    rows = [
+        {
+            "user_input": f"q{i}",
+            "response": "in Ulm",
+            "reference": "Ulm",
+            "retrieved_contexts": ["a", "b", "b", f"c{i}"],
+            "reference_contexts": [f"c{i}", "a"][i:],
+        }
+        for i in range(2)
+    ]
+    file = tmp_path / "ragas.json"
+    file.write_text(json.dumps(rows))
+    found = Evaluation(as_collection(file), "nDCG@5 ContextRecall F1").scores
+    expected = cal.evaluate(file, file, ["nDCG@5"], warn=False)
+    assert found["nDCG@5"].tolist() == expected["nDCG@5"].tolist()
+    assert any("the texts of retrieved documents are taken as their ids" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"id": 1, "system": "a"', ":1: is not JSON"),
+        ('{"id": 1, "system": "a"', ":1: not JSON"),
         ('\n{"id": "x"}', ":2: there is no text: expected the field summary, decoded, sys_summ, answer, ...; found id"),
         ('{"id": "x", "system": true, "summary": "s"}', ":1: 'system' is not text"),
-        ("[1, 2]", ": entry 1: expected an object"),
+        ("[1, 2]", ": row 1: expected an object"),
         ('{"id": 1, "summary": "s", "references": "r"}\n{"summary": "s"}', ":2: 'id' is in some of the rows only"),
         (
             '{"system": "a", "summary": "s", "references": "r"}\n{"system": "b", "summary": "s", "references": "q"}',
             ":2: document '1' has another 'references' than before; without 'id', the nth text of each system",
         ),
-        ("some text\nmore", ":1: is neither JSON nor CSV with a column of texts (summary, decoded"),
-        ("id,summary\n1,a,b", ":2: expected 2 fields as in the header, found 3"),
+        ("some text\nmore", ":2: there is no text: expected the field summary, decoded"),
+        ("id,summary\n1,a,b", "row 1: expected 2 cells, as in the first line, found 3"),
         ("id,id,summary\n1,a,b", ":1: two columns are called 'id'"),
         ("summary,reference,human.style\na,b,good", ":2: the column 'human.style' has no number: 'good'"),
         ('summary,nuggets\na,"[1"', ":2: 'nuggets' is not JSON"),
@@ -261,15 +355,14 @@ def test_summeval(summeval: TextCollection) -> None:
         ('{"summary": "s", "nuggets": [{"assignment": 1, "weight": -1}]}', "weight -1 of a nugget"),
         ('{"summary": "s", "statements": {}}', "'statements' is not a list"),
         ('{"summary": "s", "statements": [{"citations": [null]}]}', "None is not the id of a document"),
-        ('{"summary": "s", "retrieved": ["d1", "d1"]}', "the document 'd1' is listed twice"),
         ('{"summary": "s", "references": "r", "relevant": {"d": "x"}}', "'relevant' is not a list of documents"),
         ('{"id": "x", "system": "a", "references": "r"}', ":1: there is no text"),
-        ('{"id": "x", "system": "a", "summary": 3, "references": "r"}', ":1: 'summary' is not text"),
-        ('{"id": "x", "system": "a", "summary": "s", "references": [1]}', "'references' is not a list of texts"),
+        ('{"id": "x", "system": "a", "summary": {"a": 1}, "references": "r"}', ":1: 'summary' is not text"),
+        ('{"id": "x", "system": "a", "summary": "s", "references": [null]}', "'references' is not a list of texts"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "source": 5}', "'source' is not text"),
         ('{"id": "x", "system": "a", "summary": "s"}', "document 'x' has no reference"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": "x"}}', "not an object of num"),
-        ('{"id": "x", "system": "a", "summary": "s", "references": "r", "human": {"c": Infinity}}', ":1: is not JSON"),
+        ('{"summary": "s"}\n{"summary": "s", "human": {"c": Infinity}}', ":2: Infinity is not a finite number"),
         ('{"id": "x", "system": "a", "summary": "s", "references": "r"}\n' * 2, ":2: document 'x' has a second"),
         (
             '{"id": "x", "system": "a", "summary": "s", "references": "r"}\n'
@@ -285,7 +378,7 @@ def test_summeval(summeval: TextCollection) -> None:
         ("\n\n", "there are no texts"),
         ('{"d1": {"src": "x", "ref_summs": ["r"], "sys_summs": {"a": {}}}}', "document 'd1', system 'a': 'sys_summ'"),
         ('{"d1": {"src": "x", "sys_summs": {}}, "d2": 5}', "document 'd2': 'sys_summs' is not an object"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_bad_lines(tmp_path: Path, content: str, message: str) -> None:
@@ -300,7 +393,7 @@ def test_bad_lines(tmp_path: Path, content: str, message: str) -> None:
 def test_bad_bytes(tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes(b'{"id": "x"}\n{"id": "\xe9"}\n')
-    with pytest.raises(CalipersError, match=r"latin.jsonl:2: is not text in UTF-8"):
+    with pytest.raises(CalipersError, match=r"latin.jsonl:2: not UTF-8"):
         as_collection(path)
     with pytest.raises(CalipersError, match="absent"):
         as_collection(tmp_path / "absent.jsonl")

@@ -9,7 +9,7 @@ a later group.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from calipers.errors import CalipersError
 
@@ -103,11 +103,29 @@ def rank_beside_score(found: Sequence[str], names: Mapping[str, str]) -> str | N
     return ranks[0] if "score" in names and len(ranks) == 1 and ranks[0] not in names.values() else None
 
 
-def check_roles(given: Mapping[str, str] | None) -> None:
+def check_roles(given: Mapping[str, str] | None, roles: Iterable[str] = NAMES) -> None:
     """Refuse a role that does not exist."""
     for role in given or ():
-        if role not in NAMES:
-            raise CalipersError(f"columns: there is no '{role}', only {', '.join(NAMES)}")
+        if role not in roles:
+            raise CalipersError(f"columns: there is no '{role}', only {', '.join(roles)}")
+
+
+def first_columns(found: Iterable[str], names: Mapping[str, Sequence[str]], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the column of each role that has one: the one that the user named, or the first that has a known name.
+
+    A column has one role only.
+
+    >>> first_columns(["Query ID", "answer", "gold"], {"text": ["answer"], "id": ["query_id"]}, {"reference": "gold"})
+    {'reference': 'gold', 'text': 'answer', 'id': 'Query ID'}
+    """
+    chosen = {role: column for role, column in given.items() if column in found}
+    plain = {plain_name(column): column for column in found}
+    for role, known in names.items():
+        columns = (plain.get(plain_name(name)) for name in known)
+        free = next((column for column in columns if column is not None and column not in chosen.values()), None)
+        if free is not None and role not in given:
+            chosen[role] = free
+    return chosen
 
 
 def _is_beir(document: str | None) -> bool:

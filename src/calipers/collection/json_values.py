@@ -128,7 +128,7 @@ def _read_alone(text: str, start: int, collector: Collector) -> int | None:
     """Collect one value. Return its end."""
     value, end = _decoded(text, start, collector.file, None)
     if _blanks(text, end) == len(text):
-        collector.add(value, None)
+        collector.add(value, _line(text, start))
     return end
 
 

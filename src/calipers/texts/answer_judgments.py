@@ -2,7 +2,7 @@
 
     nuggets      [{text, importance: vital | okay, assignment: support | partial_support | not_support}, ...]
     statements   [{text, citations: [{document, support: full | partial | none}, ...]}, ...]
-    retrieved    [document, ...], best first; a document is an id, or an object {id, text}
+    retrieved    [document, ...], best first; a document is an id, or an object {id, text}; its first place counts
     passages     [text, ...], best first: the texts of the retrieved documents
 
 Support is a word or a number from 0 to 1; a nugget may have a `weight` of its own. The first layout is that of the
@@ -196,11 +196,8 @@ def _citation(given: Any) -> Citation:
 
 
 def _documents(given: list[Any]) -> tuple[str, ...]:
-    found = tuple(_citation(each).document for each in given)
-    if len({*found}) < len(found):
-        twice = next(each for place, each in enumerate(found) if each in found[:place])
-        raise CalipersError(f"the document '{twice}' is listed twice")
-    return found
+    """Return the ids of documents. The first place of a document counts."""
+    return tuple(dict.fromkeys(_citation(each).document for each in given))
 
 
 def _document(given: Any) -> str:

@@ -59,17 +59,19 @@ class TextCollection:
     judged: Mapping[tuple[str, str], AnswerJudgments] = field(default_factory=dict)  # by document and system
     other_scores: Mapping[str, Floats] = field(default_factory=dict)  # by measure: [system, document]
     kind: TextKind = TEXTS
+    notes: tuple[str, ...] = ()  # on how they were read
 
     @classmethod
     def of(
         cls,
         documents: Iterable[Document],
-        texts: Mapping[tuple[str, str], str],
+        texts: Mapping[tuple[str, str], str | None],
         human: ByText | None = None,
         name: str = "texts",
         judged: Mapping[tuple[str, str], AnswerJudgments] | None = None,
         other_scores: ByText | None = None,
         kind: TextKind = TEXTS,
+        notes: Sequence[str] = (),
     ) -> TextCollection:
         """Build a collection from texts, human scores and scores of other tools, each by document and system."""
         known = tuple(documents)
@@ -77,7 +79,7 @@ class TextCollection:
         ids = [document.id for document in known]
         rows = tuple(tuple(texts.get((id, system)) for id in ids) for system in systems)
         people, others = (_arrays(each or {}, systems, ids) for each in (human, other_scores))
-        return cls(known, systems, rows, people, name, judged or {}, others, kind)
+        return cls(known, systems, rows, people, name, judged or {}, others, kind, tuple(notes))
 
     @property
     def ids(self) -> tuple[str, ...]:

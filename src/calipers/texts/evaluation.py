@@ -224,6 +224,7 @@ class Evaluation:
 
     def _text_notes(self, scores: Scores) -> Iterator[str]:
         """Yield notes about missing, empty and cut texts, and about undefined scores."""
+        yield from self.collection.notes
         text, present = self.collection.kind.text, self.collection.has_text
         if missing := int((~present).sum()):
             yield f"{counted(missing, text)} {verb(missing, 'is', 'are')} missing and left out"

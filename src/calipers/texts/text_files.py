@@ -10,31 +10,34 @@
     parallel      plain text, line n of every file belonging to document n
 
 Where there is no id, the nth text of each system is about document n; where there is no system, all texts are by one,
-which is named like the file. `NAMES` lists the names of fields: those of SummEval's first release (decoded, model_id,
-text, expert_annotations), of translations (candidate, hypothesis), of questions (qid, prediction, answers), of the
-AutoNuggetizer (qid, run_id, answer_text, nuggets) and of RAGAS (user_input, response, retrieved_contexts).
+which is named like the file. A text that is null or NaN is missing, and a number is read as text. `NAMES` lists the
+names of fields: those of SummEval's first release (decoded, model_id, text, expert_annotations), of translations
+(candidate, hypothesis), of questions (qid, prediction, answers), of the AutoNuggetizer (qid, run_id, answer_text,
+nuggets), of RAGAS (user_input, response, retrieved_contexts), of DeepEval (input, actual_output, expected_output,
+retrieval_context) and of MLflow (inputs, outputs, expectations, which may be objects). Retrieved documents without ids
+have their texts as ids.
 
 Fabbri et al., SummEval: re-evaluating summarization evaluation, TACL 2021.
 """
 
 from __future__ import annotations
 
-import ast
-import csv
-import io
-import json
 import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from calipers.collection.files import blocks, plain_file, start_of
-from calipers.collection.frames import is_frame
+from calipers.collection.column_names import check_roles, first_columns, plain_name
+from calipers.collection.files import start_of, whole
+from calipers.collection.first_line import BOM
+from calipers.collection.formats.dictionaries import NamedRow, parsed
+from calipers.collection.formats.json import listed_again
+from calipers.collection.formats.parquet import MAGIC
+from calipers.collection.records import name_of, rows_by_name
 from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError
-from calipers.support.extras import load
 from calipers.support.plurals import counted
 from calipers.texts.answer_judgments import AnswerJudgments, answer_judgments, passages_of, relevance_of, text_of
 from calipers.texts.collection import ANSWERS, SUMMARIES, TEXTS, Document, TextCollection, TextKind
@@ -55,42 +58,54 @@ NAMES = {
         "hypothesis",
         "answer_text",
         "response",
+        "actual_output",
+        "outputs",
         "answer",
     ),
     "source": ("source", "src", "text", "article"),
-    "question": ("question", "user_input", "query"),
-    "references": ("references", "reference", "ref_summs", "ref_summ", "answers", "ground_truth", "answer"),
+    "question": ("question", "user_input", "query", "input", "inputs"),
+    "references": (
+        "references",
+        "reference",
+        "ref_summs",
+        "ref_summ",
+        "answers",
+        "expected_output",
+        "expected_response",
+        "ground_truth",
+        "expectations",
+        "answer",
+    ),
     "human": ("human", "expert_annotations"),
     "scores": ("scores",),
     "nuggets": ("nuggets",),
     "statements": ("statements",),
     "retrieved": ("retrieved", "retrieved_context_ids"),
-    "passages": ("passages", "contexts", "retrieved_contexts"),
+    "passages": ("passages", "contexts", "retrieved_contexts", "retrieval_context"),
     "relevant": ("relevant", "reference_context_ids"),
+    "relevant_passages": ("relevant_passages", "reference_contexts"),
 }
-_OF_SUMMARIES = frozenset(("summary", "decoded", "sys_summ"))
-_OF_ANSWERS = frozenset(("prediction", "answer_text", "response", "answer"))
-_LISTS = ("references", "nuggets", "statements", "retrieved", "passages", "relevant")
+_TEXT = f"{', '.join(NAMES['text'][:3])}, answer, ..."  # names of texts, for messages
+_OF_SUMMARIES = frozenset(map(plain_name, ("summary", "decoded", "sys_summ")))
+_OF_ANSWERS = frozenset(
+    map(plain_name, ("prediction", "answer_text", "response", "actual_output", "outputs", "answer"))
+)
+_OBJECTS = frozenset(("inputs", "outputs", "expectations"))  # of MLflow, whose cells may hold objects as text
+_INSIDE = ("messages", "choices", "message", "content", "text")  # names within these objects
+_LISTS = ("references", "nuggets", "statements", "retrieved", "passages", "relevant", "relevant_passages")
 _NUMBERED = re.compile(r"(?:references?|ref|answers?)[ _.-]?\d+$", re.IGNORECASE)
 _NAMED_SCORE = {"human": re.compile(r"human[ _.:-](.+)$", re.IGNORECASE), "scores": re.compile(r"scores?[.:](.+)$")}
 _LIST = re.compile(r"""\s*\[\s*(["']|\]\s*$)""")  # a cell that holds a list of texts, not a text
-_DELIMITERS = (",", "\t", ";")
 _NO_SCORE = frozenset(("", "na", "n/a", "nan", "null", "none"))
 _JUDGED_COLUMN = re.compile(rb"\b(nuggets|statements)\b")
-PARQUET = b"PAR1"
 
 
-class TextRow(NamedTuple):
-    """One row of a file or frame."""
-
-    cells: Mapping[str, Any]
-    line: int | None = None
-    place: str = ""  # in messages, where there are no lines
-    is_table: bool = False  # a cell may hold a list as text
-
-
-def as_collection(source: TextsLike, *, max_unpacked: int | None = None) -> TextCollection:
+def as_collection(
+    source: TextsLike, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
+) -> TextCollection:
     """Return the texts of a file, a frame (pandas, polars, Arrow) or a list of dicts, one row per document and system.
+
+    columns: names of fields that have other names than usual, for example {"text": "final", "references": "gold"}.
 
     >>> given = as_collection([{"id": "q1", "system": "rag", "answer": "in Ulm", "references": ["Ulm"]}])
     >>> given.systems, given.texts, given.documents[0].references
@@ -98,9 +113,11 @@ def as_collection(source: TextsLike, *, max_unpacked: int | None = None) -> Text
     """
     if isinstance(source, TextCollection):
         return source
-    reading = _Reading(_name(source))
-    for row in _rows(source, max_unpacked):
-        reading.add(row)
+    check_roles(columns, NAMES)
+    reading = _Reading(name_of(source), columns or {})
+    for row in rows_by_name(source, max_unpacked=max_unpacked):
+        for each in _summeval_rows(row):
+            reading.add(each)
     return reading.collection()
 
 
@@ -112,23 +129,21 @@ def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
     >>> scores_by_text([{"id": "q1", "faithfulness": 0.8}], ["rag"])
     {('q1', 'rag'): {'faithfulness': 0.8}}
     """
-    name = _name(data)
+    name = name_of(data)
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for row in _rows(data, None):
-        fields, names = _fields(row.cells)
-        id, system = fields["id"], fields["system"]
+    for row in rows_by_name(data):
+        names = first_columns(row.cells, NAMES, {})
+        id, system = (row.cells.get(names.get(field, "")) for field in ("id", "system"))
         if id is None or (system is None and len(systems) > 1):
-            raise _error(
-                name,
-                row,
+            raise row.error(
                 f"expected the columns id{', system' * (len(systems) > 1)} and one per measure; "
-                f"found {', '.join(map(str, row.cells))}",
+                f"found {', '.join(map(str, row.cells))}"
             )
         key = str(id), systems[0] if system is None else str(system)
         if key in found:
-            raise _error(name, row, f"'{key[0]}' of system '{key[1]}' has scores already")
+            raise row.error(f"'{key[0]}' of system '{key[1]}' has scores already")
         own = {column: cell for column, cell in row.cells.items() if column not in (names["id"], names.get("system"))}
-        found[key] = _scores(own, lambda column, row=row: _error(name, row, f"the column '{column}' has no number"))
+        found[key] = _scores(own, lambda column, row=row: row.error(f"the column '{column}' has no number"))
     if not any(found.values()):
         raise CalipersError("there is no score", file=name)
     return found
@@ -137,10 +152,10 @@ def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
 def are_judged_answers(path: str) -> bool:
     """Return True if a row of a file has a list of nuggets or statements. Reads no further than the first such row."""
     try:
-        start = start_of(path).removeprefix(b"\xef\xbb\xbf").lstrip()
-        if not start.startswith((PARQUET, b"{", b"[")) and not _JUDGED_COLUMN.search(start.partition(b"\n")[0]):
+        start = start_of(path).removeprefix(BOM).lstrip()
+        if not start.startswith((MAGIC, b"{", b"[")) and not _JUDGED_COLUMN.search(start.partition(b"\n")[0]):
             return False
-        return any(_is_list(row.cells.get(name)) for row in _rows(path, None) for name in ("nuggets", "statements"))
+        return any(_is_list(row.cells.get(name)) for row in rows_by_name(path) for name in ("nuggets", "statements"))
     except CalipersError:
         return False
 
@@ -199,139 +214,39 @@ def parallel_texts(
 # -- rows --------------------------------------------------------------------------------------------------
 
 
-def _name(data: TextsLike) -> str:
-    return os.fspath(data) if isinstance(data, str | os.PathLike) else "the frame" if is_frame(data) else "the rows"
-
-
-def _error(name: str, row: TextRow, message: str) -> CalipersError:
-    return CalipersError(f"{row.place}{message}", file=name, line=row.line)
-
-
-def _rows(data: TextsLike, max_unpacked: int | None) -> Iterator[TextRow]:
-    """Yield the rows of a file, a frame or a list of dicts."""
-    if isinstance(data, str | os.PathLike):
-        yield from _file_rows(os.fspath(data), max_unpacked)
-    elif is_frame(data):
-        frame = load("narwhals", extra="frames", what="frames").from_native(data, eager_only=True)
-        for number, cells in enumerate(frame.iter_rows(named=True), 1):
-            yield TextRow(cells, None, f"row {number}: ", True)
-    elif isinstance(data, Iterable) and not isinstance(data, Mapping):
-        for number, cells in enumerate(data, 1):
-            if not isinstance(cells, Mapping):
-                raise CalipersError(
-                    f"row {number} is a {type(cells).__name__}: expected a dict per document and system"
-                )
-            yield TextRow(cells, None, f"row {number}: ")
-    else:
-        raise CalipersError(
-            f"cannot read texts from a {type(data).__name__}: expected a path, a frame or a list of dicts"
-        )
-
-
-def _file_rows(name: str, max_unpacked: int | None) -> Iterator[TextRow]:
-    if start_of(name, max_unpacked=max_unpacked).startswith(PARQUET):
-        parquet = load("pyarrow.parquet", extra="frames", what="Parquet files")
-        table = parquet.read_table(plain_file(name, max_unpacked=max_unpacked))
-        yield from (TextRow(cells, None, f"row {number}: ", True) for number, cells in enumerate(table.to_pylist(), 1))
+def _summeval_rows(row: NamedRow) -> Iterator[NamedRow]:
+    """Yield the texts of SummEval's layout, and any other row as it is."""
+    if not any(map(_is_layout, row.cells.values())):
+        yield row
         return
-    text = _content(name, max_unpacked)
-    start = text.lstrip()[:1]
-    if start and start not in "{[":
-        yield from _csv_rows(name, text)
-        return
-    try:
-        alone = json.loads(text, parse_constant=_constant)
-    except (ValueError, RecursionError):
-        alone = None  # several lines, or a mistake in one of them
-    if isinstance(alone, dict) and any(_is_layout(value) for value in alone.values()):
-        yield from _summeval_rows(name, alone)
-    elif isinstance(alone, list):
-        for number, entry in enumerate(alone, 1):
-            yield _json_row(name, entry, None, f"entry {number}: ")
-    else:
-        for line, content in enumerate(text.split("\n"), 1):
-            if content.strip():
-                try:
-                    entry = json.loads(content, parse_constant=_constant)
-                except (ValueError, RecursionError) as error:
-                    raise CalipersError(f"is not JSON: {error}", file=name, line=line) from None
-                yield _json_row(name, entry, line)
-
-
-def _json_row(name: str, entry: Any, line: int | None, place: str = "") -> TextRow:
-    if not isinstance(entry, dict):
-        raise CalipersError(f"{place}expected an object with summary and references", file=name, line=line)
-    return TextRow(entry, line, place)
-
-
-def _csv_rows(name: str, text: str) -> Iterator[TextRow]:
-    head, _, _ = text.lstrip().partition("\n")
-    delimiter = max(_DELIMITERS, key=head.count)
-    before = csv.field_size_limit(2**31 - 1)  # a source may be long
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header: list[str] | None = None
-    try:
-        for cells in reader:
-            if not any(map(str.strip, cells)):
-                continue
-            if header is None:
-                header = [cell.strip() for cell in cells]
-                _check_header(name, header, reader.line_num)
-            elif len(cells) != len(header):
-                raise CalipersError(
-                    f"expected {len(header)} fields as in the header, found {len(cells)}",
-                    file=name,
-                    line=reader.line_num,
-                )
-            else:
-                yield TextRow(dict(zip(header, cells, strict=True)), reader.line_num, is_table=True)
-    except csv.Error as error:
-        raise CalipersError(f"is not CSV: {error}", file=name, line=reader.line_num) from None
-    finally:
-        csv.field_size_limit(before)
-
-
-def _check_header(name: str, header: Sequence[str], line: int) -> None:
-    lower = [column.lower() for column in header]
-    if not {*lower} & {*NAMES["text"], *NAMES["id"]}:
-        raise CalipersError(
-            f"is neither JSON nor CSV with a column of texts ({', '.join(NAMES['text'][:5])}, ...); found "
-            f"{', '.join(header[:8])}",
-            file=name,
-            line=line,
-        )
-    for place, column in enumerate(lower):
-        if column in lower[:place] or not column:
-            raise CalipersError(f"two columns are called '{header[place]}'", file=name, line=line)
-
-
-def _summeval_rows(name: str, layout: Mapping[str, Any]) -> Iterator[TextRow]:
-    for id, entry in layout.items():
+    for id, entry in row.cells.items():
         if not _is_layout(entry) or not isinstance(entry["sys_summs"], dict):
-            raise CalipersError(f"document '{id}': 'sys_summs' is not an object of systems", file=name)
+            raise CalipersError(f"document '{id}': 'sys_summs' is not an object of systems", file=row.file)
         for system, made in entry["sys_summs"].items():
             if not isinstance(made, dict) or not isinstance(made.get("sys_summ"), str):
                 message = f"document '{id}', system '{system}': 'sys_summ' is missing, or is not text"
-                raise CalipersError(message, file=name)
-            references = entry.get("ref_summs", entry.get("ref_summ"))
-            yield TextRow(
-                {
-                    "id": id,
-                    "system": system,
-                    "summary": made["sys_summ"],
-                    "source": entry.get("src"),
-                    "references": references,
-                    "human": made.get("scores"),
-                }
-            )
+                raise CalipersError(message, file=row.file)
+            cells = {
+                "id": id,
+                "system": system,
+                "summary": made["sys_summ"],
+                "source": entry.get("src"),
+                "references": entry.get("ref_summs", entry.get("ref_summ")),
+                "human": made.get("scores"),
+            }
+            yield row._replace(cells=cells)
+
+
+def _is_layout(value: object) -> bool:
+    return isinstance(value, dict) and "sys_summs" in value
 
 
 def _content(name: str, max_unpacked: int | None) -> str:
-    whole = b"".join(bytes(block) for block in blocks(name, max_unpacked=max_unpacked))
+    content = whole(name, max_unpacked=max_unpacked)
     try:
-        return whole.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = whole[: error.start].count(b"\n") + 1
+        line = content[: error.start].count(b"\n") + 1
         raise CalipersError(f"is not text in UTF-8 (byte {error.start})", file=name, line=line) from None
 
 
@@ -340,76 +255,50 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-def _is_layout(value: object) -> bool:
-    return isinstance(value, dict) and "sys_summs" in value
-
-
-def _constant(text: str) -> float:
-    if text == "NaN":
-        return math.nan  # a missing score
-    raise ValueError(f"{text} is not a number of JSON")
-
-
 # -- cells -------------------------------------------------------------------------------------------------
-
-
-def _fields(cells: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the value of each field, and the name it has here. A name is used for one field only."""
-    lower = {str(name).lower(): name for name in cells}
-    found: dict[str, Any] = dict.fromkeys(NAMES)
-    names: dict[str, str] = {}
-    for field, known in NAMES.items():
-        name = next((lower[name] for name in known if name in lower and lower[name] not in names.values()), None)
-        if name is not None:
-            found[field], names[field] = _plain(cells[name]), name
-    return found, names
-
-
-def _plain(value: Any) -> Any:
-    """Return a cell of a frame as plain Python: arrays as lists, NaN as None."""
-    if hasattr(value, "tolist"):  # of NumPy
-        value = value.tolist()
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _nested(cell: Any, field: str) -> Any:
     """Read a list or an object within a cell: JSON, or a list as Python writes it. References may be plain text."""
-    if not isinstance(cell, str) or (field == "references" and not _LIST.match(cell)):
-        return cell or None
-    if not cell:
-        return None
-    try:
-        return json.loads(cell, parse_constant=_constant)
-    except (ValueError, RecursionError) as error:
-        if (written := _python_list(cell)) is not None:
-            return written
-        raise CalipersError(f"'{field}' is not JSON, nor a list as Python writes it: {error}") from None
+    if not isinstance(cell, str) or (field == "references" and cell and not _LIST.match(cell)):
+        return cell
+    found = parsed(cell)
+    if isinstance(found, str):
+        raise CalipersError(f"'{field}' is not JSON, nor a list as Python writes it")
+    return found
 
 
-def _python_list(cell: str) -> list[Any] | None:
-    """Return the list that a cell shows as Python prints it (pandas writes list columns so), or None.
+def _text_in(value: Any, names: Sequence[str]) -> Any:
+    """Return the text in an object of MLflow, such as {"question": ...} or a chat, or None if there is none.
 
-    Only the exact text of a list counts. An array prints its strings without commas, which Python would read as one.
-
-    >>> _python_list("['a', 'b']"), _python_list("['a' 'b']")
-    (['a', 'b'], None)
+    >>> _text_in({"messages": [{"role": "user", "content": "Why?"}]}, ["question"])
+    'Why?'
     """
-    try:
-        found = ast.literal_eval(cell)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return None
-    return found if isinstance(found, list) and repr(found) == cell.strip() else None
+    if isinstance(value, list) and value and isinstance(value[-1], dict):
+        value = value[-1]
+    if not isinstance(value, dict):
+        return value
+    inner = {plain_name(name): each for name, each in value.items() if each is not None}
+    known = [inner[name] for name in map(plain_name, (*names, *_INSIDE)) if name in inner]
+    alone = [each for each in inner.values() if len(inner) == 1 and isinstance(each, str)]
+    return _text_in(known[0], names) if known else alone[0] if alone else None
+
+
+def _as_text(value: Any) -> Any:
+    """Return a number as text. A whole number has no point, as columns with missing values hold 5 as 5.0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value) if isinstance(value, bool) else value
+    return str(int(value)) if value == int(value) else str(value)
 
 
 def _scores(given: Mapping[str, Any], error: Any) -> dict[str, float]:
     """Return the scores by name. Cells without a score (null, NaN, empty) are left out."""
     found = {}
     for name, cell in given.items():
-        value = _plain(cell)
-        if value is None or (isinstance(value, str) and value.strip().lower() in _NO_SCORE):
+        if cell is None or (isinstance(cell, str) and cell.strip().lower() in _NO_SCORE):
             continue
         try:
-            number = math.nan if isinstance(value, bool) else float(value)
+            number = math.nan if isinstance(cell, bool) else float(cell)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number):
@@ -424,20 +313,28 @@ def _scores(given: Mapping[str, Any], error: Any) -> dict[str, float]:
 class _Reading:
     """Documents and texts while their rows are read."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, columns: Mapping[str, str]) -> None:
         self.name = name
+        self.columns = columns
+        self.chosen: dict[tuple[str, ...], dict[str, str]] = {}  # by the names of a row's cells
         self.kind: TextKind | None = None
         self.documents: dict[str, Document] = {}
-        self.texts: dict[tuple[str, str], str] = {}
+        self.texts: dict[tuple[str, str], str | None] = {}
         self.human: dict[tuple[str, str], dict[str, float]] = {}
         self.other_scores: dict[tuple[str, str], dict[str, float]] = {}
         self.judged: dict[tuple[str, str], AnswerJudgments] = {}
         self.counts: Counter[str] = Counter()  # of texts without an id, by system
         self.any_ids = False
+        self.repeated = 0  # documents that a text lists more than once
+        self.matched_by_text = False
 
     def collection(self) -> TextCollection:
-        if not self.texts:
+        if not any(text is not None for text in self.texts.values()):
             raise CalipersError("there are no texts", file=self.name)
+        met = {column for names in self.chosen for column in names}
+        for role, column in self.columns.items():
+            if column not in met:
+                raise CalipersError(f"there is no column '{column}' for the {role}", file=self.name)
         kind = self.kind or TEXTS
         bare = {id for id, document in self.documents.items() if not document.references}
         bare -= {
@@ -446,35 +343,34 @@ class _Reading:
         if bare:
             id = next(each for each in self.documents if each in bare)
             raise CalipersError(f"{kind.unit} '{id}' has no reference", file=self.name)
+        notes = [f"{self.name}: {listed_again(self.repeated)}"] if self.repeated else []
+        if self.matched_by_text:
+            notes.append(f"{self.name}: the texts of retrieved documents are taken as their ids")
         return TextCollection.of(
-            self.documents.values(), self.texts, self.human, self.name, self.judged, self.other_scores, kind
+            self.documents.values(), self.texts, self.human, self.name, self.judged, self.other_scores, kind, notes
         )
 
-    def add(self, row: TextRow) -> None:
+    def add(self, row: NamedRow) -> None:
         """Add one text. Errors name the row."""
         try:
             self._add(row)
         except CalipersError as error:
-            raise _error(self.name, row, error.message) from None
+            raise row.error(error.message) from None
 
-    def _add(self, row: TextRow) -> None:
-        fields, names = _fields(row.cells)
-        if row.is_table:
-            self._decode(row, fields)
-        if fields["text"] is None or isinstance(fields["text"], list):
-            fields["text"] = text_of(fields["statements"])
-        if not isinstance(fields["text"], str):
-            raise CalipersError(
-                f"there is no text: expected the field {', '.join(NAMES['text'][:3])}, answer, ...; found "
-                f"{', '.join(map(str, row.cells)) or 'no field'}"
-                if "text" not in names
-                else f"'{names['text']}' is not text"
-            )
+    def _add(self, row: NamedRow) -> None:
+        found = tuple(map(str, row.cells))
+        if found not in self.chosen:
+            self.chosen[found] = first_columns(found, NAMES, self.columns)
+        names = self.chosen[found]
+        fields = {field: row.cells.get(names.get(field, "")) for field in NAMES}
+        self._decode(row, fields, names)
+        text = self._text(row, fields, names)
         if self.kind is None:
             self.kind = _kind(names)
         id, system = self._key(fields)
+        self._documents_by_text(fields)
         self._document(id, system, fields)
-        self.texts[id, system] = fields["text"]
+        self.texts[id, system] = text
         self.human[id, system] = _mean_scores(id, "human", fields["human"])
         self.other_scores[id, system] = _mean_scores(id, "other", fields["scores"])
         try:
@@ -483,15 +379,46 @@ class _Reading:
             raise CalipersError(f"{self.kind.unit} '{id}': {error.message}") from None
         if judged:
             self.judged[id, system] = judged
+            self.repeated += len(fields["retrieved"] or ()) - len(judged.retrieved or ())
+
+    def _text(self, row: NamedRow, fields: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
+        """Return the text of a row, or None if it is missing."""
+        text = _as_text(fields["text"])
+        if text is None or isinstance(text, list):
+            joined = text_of(fields["statements"])
+            text = text if joined is None else joined
+        if text is None and "text" not in names:
+            raise CalipersError(
+                f"there is no text: expected the field {self.columns.get('text', _TEXT)}; found "
+                f"{', '.join(map(str, row.cells)) or 'no field'}"
+            )
+        if text is not None and not isinstance(text, str):
+            raise CalipersError(f"'{names['text']}' is not text")
+        return text
+
+    def _documents_by_text(self, fields: dict[str, Any]) -> None:
+        """Give documents without ids their texts as ids, as in rankings from data of RAGAS."""
+        if fields["retrieved"] is None and fields["relevant"] is None and isinstance(fields["passages"], list):
+            fields["retrieved"] = [each for each in fields["passages"] if isinstance(each, str)]
+            fields["relevant"] = fields["relevant_passages"]
+            self.matched_by_text = True
 
     @staticmethod
-    def _decode(row: TextRow, fields: dict[str, Any]) -> None:
-        """Read lists, numbered references and named scores from the columns of a table."""
-        for field in ("id", "system", "source", "question"):
-            fields[field] = None if fields[field] in ("", None) else fields[field]
-        for field in (*_LISTS, "human", "scores"):
-            fields[field] = _nested(fields[field], field)
-        numbered = [cell for name, cell in row.cells.items() if _NUMBERED.match(name) and _plain(cell)]
+    def _decode(row: NamedRow, fields: dict[str, Any], names: Mapping[str, str]) -> None:
+        """Read lists, objects, numbered references and named scores."""
+        if row.of_table:
+            for field in ("id", "system", "source", "question"):
+                fields[field] = None if fields[field] == "" else fields[field]
+            for field in (*_LISTS, "human", "scores"):
+                fields[field] = _nested(fields[field], field)
+        for field in ("text", "question", "references"):
+            cell = fields[field]
+            if row.of_table and names.get(field, "").lower() in _OBJECTS and str(cell)[:1] == "{":
+                cell = parsed(cell)
+            if isinstance(cell, dict):
+                inner = _text_in(cell, NAMES[field])
+                fields[field] = cell if inner is None and field == "text" and any(cell.values()) else inner
+        numbered = [cell for name, cell in row.cells.items() if _NUMBERED.match(name) and cell not in (None, "")]
         if numbered:
             given = fields["references"]
             fields["references"] = [*([given] if isinstance(given, str) else given or []), *numbered]
@@ -527,11 +454,10 @@ class _Reading:
         for field in ("source", "question"):
             if fields[field] is not None and not isinstance(fields[field], str):
                 raise CalipersError(f"{where}: '{field}' is not text")
-        references = fields["references"]
-        if isinstance(references, dict):  # SQuAD's {"text": [...], "answer_start": [...]}
-            references = references.get("text")
-        texts = [references] if isinstance(references, str) else references if references is not None else []
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        references = _as_text(fields["references"])
+        texts = [references] if isinstance(references, str) else references or []
+        texts = [*map(_as_text, texts)] if isinstance(texts, list) else [None]
+        if not all(isinstance(text, str) for text in texts):
             raise CalipersError(f"{where}: 'references' is not a list of texts")
         passages = passages_of(fields["retrieved"], fields["passages"])
         given = {
@@ -551,7 +477,7 @@ class _Reading:
 
 def _kind(names: Mapping[str, str]) -> TextKind:
     """Return the kind of texts, from the names of the fields of the first row."""
-    name = names.get("text", "").lower()
+    name = plain_name(names.get("text", ""))
     if name in _OF_ANSWERS or {"question", "nuggets", "statements", "retrieved"} & {*names}:
         return ANSWERS
     return SUMMARIES if name in _OF_SUMMARIES else TEXTS

@@ -57,7 +57,10 @@ def rows_of_file(path: Path, *, max_unpacked: int | None = None) -> Iterator[Nam
     else:
         found = collect(path, _Objects, max_unpacked=max_unpacked)
         for number, (line, cells) in enumerate(found.objects, 1):
-            yield NamedRow(plain(cells), number, name, None if found.listed else line, of_table=False)
+            row = NamedRow(plain(cells), number, name, line, of_table=False)
+            if not isinstance(cells, dict):
+                raise row.error(f"expected an object, found {shown(cells)}")
+            yield row
 
 
 def first_row(path: Path) -> dict[str, Any] | None:
@@ -110,6 +113,7 @@ def parsed(cell: Any) -> Any:
         pass
     try:
         tokens = [token.type for token in tokenize.generate_tokens(io.StringIO(cell).readline)]
+        tokens = [token for token in tokens if token != tokenize.NL]
         if (tokenize.STRING, tokenize.STRING) in pairwise(tokens):
             return cell  # an array of NumPy, ['a' 'b'], in which Python would join the two texts
         return plain(ast.literal_eval(cell))
@@ -130,10 +134,7 @@ class _Objects:
     def __init__(self, file: str) -> None:
         self.file = file
         self.listed = False
-        self.objects: list[tuple[int | None, dict[str, Any]]] = []
+        self.objects: list[tuple[int | None, Any]] = []
 
     def add(self, item: Any, number: int | None) -> None:
-        if not isinstance(item, dict):
-            message = f"expected an object, found {shown(item)}"
-            raise NamedRow({}, number or 1, self.file, None if self.listed else number).error(message)
-        self.objects.append((number, item))
+        self.objects.append((None if self.listed else number, item))

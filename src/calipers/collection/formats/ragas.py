@@ -48,6 +48,7 @@ def read_ragas(
 def rows_of_samples(samples: Iterable[NamedRow], value: str, columns: Mapping[str, str] | None) -> Rows:
     """Return the rows of samples, such as those of `dataset.to_list()`.
 
+    >>> from calipers.collection.formats.dictionaries import rows_of_mappings
     >>> samples = [{"user_input": "red shoes", "retrieved_context_ids": ["d7", "d2"], "reference_context_ids": ["d2"]}]
     >>> rows_of_samples(rows_of_mappings(samples, "dataset"), "grade", None).documents.texts()
     ['d2']
