@@ -543,7 +543,7 @@ def test_tables_of_spans(tmp_path: Path, require: Any) -> None:
     frame.to_csv(tmp_path / "spans.csv")
     frame.to_parquet(tmp_path / "spans.parquet")
     for source in (frame, tmp_path / "spans.csv", tmp_path / "spans.parquet"):
-        run = cal.read_run(source)
+        run: Any = cal.read_run(source)
         assert run.to_dict() == {"red shoes": {"red": 0.5, "blue": 0.25}}
         assert "the texts of documents are taken as their ids" in " ".join(run.notes)
         assert "1 document listed more than once for a query; the first place counts" in " ".join(run.notes)

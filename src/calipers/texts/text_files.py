@@ -269,7 +269,7 @@ def _nested(cell: Any, field: str) -> Any:
 
 
 def _text_in(value: Any, names: Sequence[str]) -> Any:
-    """Return the text in an object of MLflow, such as {"question": ...} or a chat, or None if there is none.
+    """Return the text in an object of MLflow, such as {"question": ...} or a chat; None for other objects.
 
     >>> _text_in({"messages": [{"role": "user", "content": "Why?"}]}, ["question"])
     'Why?'

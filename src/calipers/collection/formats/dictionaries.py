@@ -52,8 +52,8 @@ def rows_of_file(path: Path, *, max_unpacked: int | None = None) -> Iterator[Nam
         yield from rows_of_mappings(dictionaries_of_parquet(path, max_unpacked=max_unpacked), name)
     elif kind == "csv":
         table = TextTable.of_columns(path, max_unpacked)
-        for number, (line, cells) in enumerate(table.dictionaries(), 1):
-            yield NamedRow(cells, number, name, line)
+        for number, (last_line, cells) in enumerate(table.dictionaries(), 1):
+            yield NamedRow(cells, number, name, last_line)
     else:
         found = collect(path, _Objects, max_unpacked=max_unpacked)
         for number, (line, cells) in enumerate(found.objects, 1):
@@ -64,7 +64,7 @@ def rows_of_file(path: Path, *, max_unpacked: int | None = None) -> Iterator[Nam
 
 
 def first_row(path: Path) -> dict[str, Any] | None:
-    """Return the first row of a file, or None if there is none. Reads no more than the start of text files."""
+    """Return the first row of a file, or None for a file without rows. Reads no more than the start of text files."""
     if _kind(path, None) == "json":
         return first_object(path)
     found = next(rows_of_file(path), None)
