@@ -412,18 +412,23 @@ class Evaluation:
 
 
 def read_texts(
-    source: TextsLike, *, scores: TextsLike | None = None, max_unpacked: int | None = None
+    source: TextsLike,
+    *,
+    columns: Mapping[str, str] | None = None,
+    scores: TextsLike | None = None,
+    max_unpacked: int | None = None,
 ) -> TextCollection:
     """Return texts to be scored: summaries, translations or answers of systems, with their references.
 
     source: a path, a frame (pandas, polars, Arrow) or a list of dicts, one row per document and system with `id`,
         `system`, `summary` (or `answer`, ...) and `references`. `docs/text.md` lists all fields.
+    columns: names of fields that have other names than usual, for example {"text": "final", "references": "gold"}.
     scores: scores of other tools, a table of id, system and one column per measure.
 
     >>> read_texts([{"id": "q1", "system": "rag", "answer": "in Ulm", "references": ["Ulm"]}]).systems
     ('rag',)
     """
-    collection = as_collection(source, max_unpacked=max_unpacked)
+    collection = as_collection(source, columns=columns, max_unpacked=max_unpacked)
     return collection if scores is None else collection.with_scores(scores_by_text(scores, collection.systems))
 
 
