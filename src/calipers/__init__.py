@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from calipers.evaluation.evaluation import evaluate as evaluate
     from calipers.experiment import Experiment as Experiment
     from calipers.lists import Lists as Lists
+    from calipers.measures.browsing import user_model as user_model
     from calipers.measures.forms import (
         Cascade as Cascade,
         Form as Form,
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from calipers.measures.gains import AtLeast as AtLeast
     from calipers.measures.grammar import parse as parse
     from calipers.measures.normalisation import V1 as V1, V2 as V2, U as U, V2s as V2s, W as W, Z as Z
-    from calipers.measures.readers import user_model as user_model
     from calipers.measures.registry import Measure as Measure, measure as measure
     from calipers.measures.weights import Weights as Weights
     from calipers.questions.audit.explanation import explain as explain

@@ -18,7 +18,7 @@ import calipers as cal
 from calipers.evaluation.possible_gain import possible_gain
 from calipers.measures.forms import Complement, Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
-from calipers.measures.forms.search_by_intent import gain_alone, search_term
+from calipers.measures.forms.extreme_orders import gain_alone, search_term
 from calipers.measures.registry import declared
 from calipers.questions.audit.terms import best_lists, gains_and_weights, inner_form
 from calipers.questions.properties.proofs import proofs, proofs_of_division

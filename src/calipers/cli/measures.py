@@ -12,7 +12,7 @@ from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.measures.readers import UserModel
+    from calipers.measures.browsing import UserModel
 
 
 @grouped_command("measures")
@@ -67,8 +67,8 @@ def _cards(name: str) -> str:
 
 
 def _models(names: tuple[str, ...], ranking: str) -> list[UserModel]:
+    from calipers.measures.browsing import user_model
     from calipers.measures.grammar import parse_all
-    from calipers.measures.readers import user_model
 
     try:
         grades = [float(grade) for grade in words(ranking)]

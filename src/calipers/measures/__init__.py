@@ -15,6 +15,8 @@ from calipers.measures.adaptive import (
 )
 from calipers.measures.agreement import (
     accuracy as Accuracy,
+    area_under_curve as AUC,
+    bpref as bpref,
     compatibility as Compat,
 )
 from calipers.measures.browsing import (
@@ -76,10 +78,6 @@ from calipers.measures.precision import (
     recall as Recall,
     success as Success,
     sum_of_precisions as SP,
-)
-from calipers.measures.preference import (
-    area_under_curve as AUC,
-    bpref as bpref,
 )
 from calipers.measures.registry import Declaration, declared
 from calipers.measures.sampled import (

@@ -1,10 +1,18 @@
-"""Agreement of a ranking with the order of the judgments.
+"""Agreement of a ranking with the order of the judgments, and preferences between judged documents.
 
     Compat@d = RBO down to depth d of the list with the nearest ideal ranking, over RBO of the ideal ranking with itself
     Accuracy = the share of (relevant, other) pairs of retrieved documents that stand in the right order
 
 Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
 MacAvaney, Macdonald & Ounis, Streamlining evaluation with ir-measures, ECIR 2022 (Accuracy).
+
+    AUC   = the share of pairs of a relevant and another judged document that stand in the right order; of a document
+            that is not retrieved, below all that are; of two that are not, half
+    bpref = (1 / R) * sum over retrieved relevant documents of 1 - min(non-relevant above, R) / min(N, R)
+
+Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, in trec_eval's form (bpref).
+Hanley & McNeil, The meaning and use of the area under a receiver operating characteristic (ROC) curve, Radiology 1982
+    (AUC).
 """
 
 from __future__ import annotations
@@ -14,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms import Deterministic, Form
+from calipers.measures.forms import RELEVANT, BinaryPreference, Deterministic, Form, JudgedPairs
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.wrappers import WithoutZeroGains
 from calipers.measures.gains import AtLeast, LinearGain
@@ -24,6 +32,7 @@ from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 DEEPEST = 1_000_000  # ranks for which an overlap is added up
 OVERLAP_PERSISTENCE = PERSISTENCE.by_default(0.95).changed(least=None, above=0)
@@ -141,3 +150,15 @@ class PairsInOrder(Record):
         pairs = (found * other).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(pairs > 0, 1.0 - wrong / pairs, np.nan)
+
+
+@measure("bpref", cutoff=TOP_K, rel=REL)
+def bpref(cutoff: int | None, rel: float) -> Form:
+    """The degree to which relevant documents rank above judged non-relevant ones."""
+    return BinaryPreference(rel, cutoff) / RELEVANT(rel)
+
+
+@measure("AUC", rel=REL, aliases=("ROC-AUC", "roc_auc", "AUROC"))
+def area_under_curve(rel: float) -> Form:
+    """The probability that a relevant document ranks above another judged one: the area under the ROC curve."""
+    return JudgedPairs(rel)

@@ -23,7 +23,7 @@ from calipers.plot.specifications import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calipers.measures.readers import UserModel
+    from calipers.measures.browsing import UserModel
     from calipers.questions.audit.tool_audit import Audit
     from calipers.questions.metaeval.human_agreement import HumanCorrelation
     from calipers.questions.metaeval.measure_study import MetaEvaluation

@@ -19,10 +19,9 @@ from calipers.measures.forms.denominators import (
     WeightedDepth,
 )
 from calipers.measures.forms.free import Deterministic, Free
-from calipers.measures.forms.judged_pairs import JudgedPairs
+from calipers.measures.forms.judged_pairs import BinaryPreference, JudgedPairs
 from calipers.measures.forms.linear import Counted, Linear, Peak, RelevantPrefix
 from calipers.measures.forms.paired import Paired
-from calipers.measures.forms.preference import BinaryPreference
 from calipers.measures.forms.self_normalised import SelfNormalisedGain, SelfNormalisedPrecision
 from calipers.measures.forms.shares import Denominator, Share
 from calipers.measures.forms.wrappers import Complement, JudgedOnly, Mixture

@@ -17,14 +17,21 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import ComputationMethod, Exactness, Form
 from calipers.measures.forms.denominators import BestRanking
+from calipers.measures.forms.extreme_orders import (
+    NOISE,
+    Added,
+    SearchTerm,
+    extreme,
+    fades_until,
+    gain_alone,
+    search_term,
+)
 from calipers.measures.forms.linear import weighted_sum
-from calipers.measures.forms.search_by_intent import fades_until, gain_alone, search_term
 from calipers.measures.forms.shares import Denominator, Quotient, as_denominator, numerator_and_denominator
 from calipers.support.record import Record
 
 if TYPE_CHECKING:
     from calipers.collection.subtopics import SubtopicPool
-    from calipers.measures.forms.extreme_orders import SearchTerm
 
 DIGITS = 12  # to which gains are compared: sums of the same numbers may round differently
 
@@ -258,8 +265,6 @@ def _extreme_of(
 
     The weights are arrays, [set]. found: a score of each set, NaN if it has none.
     """
-    from calipers.measures.forms.extreme_orders import NOISE, Added, extreme
-
     pool = subtopics_of(population.pool)
     seen = by_intent(population.shuffled)
     answer, slot, row = seen.lists.document, seen.lists.list, seen.row
