@@ -1,0 +1,111 @@
+"""The layers of pyproject.toml hold for imports that import-linter does not see: those by strings, and lazy names.
+
+A string such as "calipers.questions.check.verdicts:FAIL_IF" imports the module when it is used. The public names of a
+package are imports under `if TYPE_CHECKING` in its `__init__.py`, and are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import calipers as cal
+
+SOURCE = Path(cal.__file__).parent
+PYPROJECT = SOURCE.parent.parent / "pyproject.toml"
+REFERENCE = re.compile(r"(calipers(?:\.\w+)+)\.?(?::(\w+))?")
+
+pytestmark = pytest.mark.skipif(not PYPROJECT.is_file(), reason="the layers are in the repository, not in a wheel")
+
+
+def layers() -> list[list[str]]:
+    """Return the packages of each layer, from the top."""
+    contracts = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    return [[name.strip() for name in layer.split("|")] for layer in contracts[0]["layers"]]
+
+
+def layer_of(module: str, of: list[list[str]]) -> tuple[int, str] | None:
+    """Return the place of the layer of a module and the package there, or None if it has no layer."""
+    for place, packages in enumerate(of):
+        for package in packages:
+            if module == package or module.startswith(f"{package}."):
+                return place, package
+    return None
+
+
+def reaches_back(module: str, imported: str, of: list[list[str]]) -> bool:
+    """Return True if a module imports from a layer above its own, or from another package of its own layer."""
+    own, other = layer_of(module, of), layer_of(imported, of)
+    return own is not None and other is not None and own[1] != other[1] and other[0] <= own[0]
+
+
+def modules() -> dict[str, Path]:
+    """Return the file of each module."""
+    found = {
+        ".".join(("calipers", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in SOURCE.rglob("*.py")
+    }
+    return {name.removesuffix(".__init__"): path for name, path in found.items()}
+
+
+def referenced(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules, and names in them or "", that strings or lazy names of a file import."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if found := REFERENCE.fullmatch(node.value):
+                yield found[1], found[2] or ""
+        elif isinstance(node, ast.If) and path.name == "__init__.py" and ast.unparse(node.test) == "TYPE_CHECKING":
+            for each in node.body:
+                if isinstance(each, ast.ImportFrom):
+                    yield from ((str(each.module), alias.name) for alias in each.names)
+
+
+def known_part(reference: str, known: dict[str, Path]) -> str:
+    """Return the longest part of a dotted name that is a module."""
+    while reference not in known:
+        reference = reference.rpartition(".")[0]
+    return reference
+
+
+def test_imports_by_strings_and_lazy_names_keep_the_layers() -> None:
+    known, of = modules(), layers()
+    back = {
+        f"{module} -> {reference}"
+        for module, path in known.items()
+        for reference, _ in referenced(path)
+        if reaches_back(module, known_part(reference, known), of)
+    }
+    assert not back
+
+
+def test_names_in_strings_exist() -> None:
+    named = {(module, name) for path in modules().values() for module, name in referenced(path) if name}
+    assert len(named) > 50
+    for module, name in sorted(named):
+        assert hasattr(import_module(module), name), f"{module}:{name}"
+
+
+def test_every_layer_exists() -> None:
+    known = modules()
+    assert not [package for layer in layers() for package in layer if package not in known]
+
+
+@pytest.mark.parametrize(
+    ("module", "imported", "back"),
+    [
+        ("calipers.cli.check", "calipers.questions.check.verdicts", False),
+        ("calipers.questions.check.verdicts", "calipers.cli.check", True),
+        ("calipers.questions.plan.repeats", "calipers.questions.diff.difference", True),  # neighbours
+        ("calipers.questions.plan.repeats", "calipers.questions.plan.sample_size", False),
+        ("calipers.questions.plan.repeats", "calipers.questions.compare.comparison", False),
+        ("calipers.lists", "calipers.support.checks", False),  # has no layer
+    ],
+)
+def test_what_reaches_back(module: str, imported: str, back: bool) -> None:
+    assert reaches_back(module, imported, layers()) is back
