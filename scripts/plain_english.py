@@ -1,7 +1,7 @@
 """Report docstrings, messages and comments in src/calipers that are not plain English (STYLE.md).
 
     python scripts/plain_english.py                 # all packages; exit 1 if anything is found
-    python scripts/plain_english.py stats lists     # these packages or modules
+    python scripts/plain_english.py statistics lists    # these packages or modules
 
 Two rules:
 

@@ -1,4 +1,8 @@
-"""Calipers measures search rankings between their bounds, and judges the measures themselves."""
+"""Calipers measures search rankings between their bounds, and judges the measures themselves.
+
+For deeper use: `calipers.questions` has one module or package per question, and `calipers.measures`,
+`calipers.statistics`, `calipers.texts` and `calipers.plot` are public as well.
+"""
 
 from typing import TYPE_CHECKING
 

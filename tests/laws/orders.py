@@ -23,12 +23,12 @@ from laws.recorded import QUESTIONS, SUMMARIES
 CLOSE = 1e-9  # sums may be taken in another order
 
 COVERED_BY_LAWS = [  # their numbers are not recorded
-    "evaluate Q R",  # test_ways.py: all ways agree, among them the command and exact fractions
+    "evaluate Q R",  # laws/test_ways.py: all ways agree, among them the command and exact fractions
     "evaluate Q R -m 'AP Q nERR@5 TBG' --ties docid --depth 20",
-    "trec_eval -q -c Q A",  # test_ways.py: as pytrec_eval and as evaluate --like trec_eval-9
-    "bounds Q -m 'nDCG@10 AP ERR@5 RBP'",  # bounds/test_bounds.py: as all rankings, enumerated
-    "ranges Q R -m 'nDCG@10 AP RR P@10 RBP(p=0.8)'",  # ranges/test_ranges.py: as all gradings, enumerated
-    "compare Q R -m 'nDCG@10 AP'",  # statistics/test_stats.py: as SciPy and statsmodels
+    "trec_eval -q -c Q A",  # laws/test_ways.py: as pytrec_eval and as evaluate --like trec_eval-9
+    "bounds Q -m 'nDCG@10 AP ERR@5 RBP'",  # questions/bounds/test_bounds.py: as all rankings, enumerated
+    "ranges Q R -m 'nDCG@10 AP RR P@10 RBP(p=0.8)'",  # questions/ranges/test_ranges.py: as all gradings, enumerated
+    "compare Q R -m 'nDCG@10 AP'",  # statistics/test_significance.py: as SciPy and statsmodels
     "compare Q A B -m 'AP' --test wilcoxon --correction bh",
 ]
 SAMPLED = [  # what draws anything, so that draws must not depend on the order either
