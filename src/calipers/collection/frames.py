@@ -65,7 +65,7 @@ def rows_of_frame(frame: Any) -> Iterator[NamedRow]:
     nw = load("narwhals", extra="frames", what="frames")
     known = nw.from_native(frame)
     whole = known.collect() if isinstance(known, nw.LazyFrame) else known
-    return rows_of_mappings(whole.iter_rows(named=True), "the frame")
+    return rows_of_mappings(whole.iter_rows(named=True))
 
 
 def _table(frame: Any) -> Any:

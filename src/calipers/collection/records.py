@@ -26,7 +26,7 @@ def rows_by_name(source: Any, *, max_unpacked: int | None = None) -> Iterator[Na
     if is_frame(source):
         return rows_of_frame(source)
     if isinstance(source, Iterable) and not isinstance(source, Mapping):
-        return rows_of_mappings(source, "the rows", of_table=False)
+        return rows_of_mappings(source, of_table=False)
     raise CalipersError(
         f"cannot read rows from a {type(source).__name__}: expected a path, a frame or a list of dictionaries"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import itertools
 import json
 from fractions import Fraction
@@ -20,6 +21,7 @@ from calipers.questions.judges.score_repair import prediction_powered
 from calipers.questions.judges.verdict_rows import is_verdict_table
 from calipers.statistics.correlation import kendall_b
 from calipers.statistics.significance import SEED
+from conftest import Require
 
 
 def verdicts(items: int = 200, labelled: int = 60) -> list[dict[str, Any]]:
@@ -276,23 +278,39 @@ def test_a_threshold_is_for_one_scale() -> None:
         ([{"item": 1, "label": 1}], "no column for the human among item, label"),
         ([{"item": 1, "label": 1, "human": None}], "no row has a label of people"),
         ([{"item": 1, "label": "maybe", "human": 1}], "'maybe' in column 'label' is neither a number nor a word"),
-        ([{"item": 1, "label": None, "human": 1}], "row 1 has no label of the judge"),
+        ([{"item": 1, "label": None, "human": 1}], "row 1: there is no label of the judge"),
         ([{"item": 1, "label": 1, "human": 1}, {"item": 1, "label": 1, "human": 0}], "different human labels: 1 and 0"),
-        ([{"item": "", "label": 1, "human": 1}], "row 1 has no item: column 'item' is empty there"),
-        ([{"item": 1, "label": 1, "human": 1}, {"id": 2, "label": 1, "human": 1}], "row 2 has no item"),
-        ([{"item": float("nan"), "label": 1, "human": 1}], "row 1 has no item"),
-        ([{"item": 1, "system": None, "label": 1, "human": 1}], "row 1 has no system"),
-        ([{"item": 1, "judge": " ", "label": 1, "human": 1}], "row 1 has no judge"),
+        ([{"item": "", "label": 1, "human": 1}], "row 1: there is no item: column 'item' is empty"),
+        ([{"item": 1, "label": 1, "human": 1}, {"id": 2, "label": 1, "human": 1}], "row 2: there is no item"),
+        ([{"item": float("nan"), "label": 1, "human": 1}], "row 1: there is no item"),
+        ([{"item": 1, "system": None, "label": 1, "human": 1}], "row 1: there is no system"),
+        ([{"item": 1, "judge": " ", "label": 1, "human": 1}], "row 1: there is no judge"),
         (
             [{"item": 1, "system": "a", "label": 1, "human": 1}, {"item": 1, "system": "a", "label": 1, "human": 0}],
             "item '1' of a has different human labels",
         ),
-        (3, "cannot read verdicts from a int"),
+        (3, "cannot read rows from a int"),
     ],
 )
 def test_what_is_no_table_of_verdicts_is_refused(rows: Any, said: str) -> None:
     with pytest.raises(cal.CalipersError, match=said):
         cal.judge_verdicts(rows)
+
+
+def test_tables_of_verdicts_are_read_like_other_tables(tmp_path: Path, require: Require) -> None:
+    """Packed, in UTF-16, in Parquet, and with characters at which only some programs end a line."""
+    rows = [{**row, "comment": "one\u2028two\x85three"} for row in verdicts(40, 20)]
+    expected = cal.judge_verdicts(rows).table()
+    plain = written(rows, tmp_path / "verdicts.csv")
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    (tmp_path / "wide.csv").write_bytes(plain.read_text("utf-8").encode("utf-16"))
+    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    (tmp_path / "verdicts.jsonl").write_text(lines, encoding="utf-8")
+    require.module("pandas").DataFrame(rows).to_parquet(tmp_path / "verdicts.parquet")
+    for name in ("verdicts.csv", "packed.csv.gz", "wide.csv", "verdicts.jsonl", "verdicts.parquet"):
+        assert is_verdict_table(str(tmp_path / name)), name
+        assert cal.judge_verdicts(tmp_path / name).table() == expected, name
+        assert CliRunner().invoke(root, ["judges", str(tmp_path / name)]).exit_code == 0
 
 
 def test_the_command_reads_a_table_of_verdicts(tmp_path: Path) -> None:

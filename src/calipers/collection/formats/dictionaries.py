@@ -72,7 +72,7 @@ def first_row(path: Path) -> dict[str, Any] | None:
 
 
 def rows_of_mappings(
-    mappings: Iterable[Mapping[str, Any]], file: str | None, of_table: bool = True
+    mappings: Iterable[Mapping[str, Any]], file: str | None = None, of_table: bool = True
 ) -> Iterator[NamedRow]:
     """Yield the rows of dictionaries in memory."""
     for number, cells in enumerate(mappings, 1):
@@ -92,7 +92,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(each) for each in value]
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {str(name): plain(each) for name, each in value.items()}
     missing = isinstance(value, float) and math.isnan(value)
     return None if missing or type(value).__name__ in ("NAType", "NaTType") else value  # of pandas
 

@@ -50,7 +50,7 @@ def rows_of_samples(samples: Iterable[NamedRow], value: str, columns: Mapping[st
 
     >>> from calipers.collection.formats.dictionaries import rows_of_mappings
     >>> samples = [{"user_input": "red shoes", "retrieved_context_ids": ["d7", "d2"], "reference_context_ids": ["d2"]}]
-    >>> rows_of_samples(rows_of_mappings(samples, "dataset"), "grade", None).documents.texts()
+    >>> rows_of_samples(rows_of_mappings(samples), "grade", None).documents.texts()
     ['d2']
     """
     collector = _Samples(value, columns, "")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from calipers.collection.column_names import plain_name
-from calipers.collection.frames import is_frame
+from calipers.collection.column_names import check_roles, first_columns
+from calipers.collection.formats.dictionaries import NamedRow, first_row
+from calipers.collection.records import name_of, rows_by_name
 from calipers.errors import CalipersError
 from calipers.support.record import Record
 
@@ -61,80 +59,55 @@ class VerdictRow(Record):
 def is_verdict_table(path: str) -> bool:
     """Return True if a file has a header with an item, a label and a column for people's labels."""
     try:
-        rows = _rows_of_file(path, only_first=True)
-    except (CalipersError, OSError, UnicodeDecodeError):
+        columns = first_row(path)
+    except CalipersError:
         return False
-    if not rows:
-        return False
-    columns = _columns(rows[0], {})
-    return {"item", "label", "human"} <= columns.keys()
+    return columns is not None and {"item", "label", "human"} <= first_columns(columns, NAMES, {}).keys()
 
 
 def read_verdicts(data: VerdictsLike, columns: Mapping[str, str] | None = None) -> list[VerdictRow]:
-    """Return the rows of a file (CSV, TSV, JSON, JSON lines), a frame or a list of dicts.
+    """Return the rows of a file (CSV, TSV, JSON, JSON lines, Parquet), a frame or a list of dicts.
 
     columns: names of columns, for example {"label": "gpt_score", "human": "expert"}.
     """
-    if isinstance(data, str | os.PathLike):
-        file: str | None = str(data)
-        rows = _rows_of_file(str(data))
-    else:
-        file, rows = None, _rows_of_object(data)
+    check_roles(columns, NAMES)
+    rows = [*rows_by_name(data)]
     if not rows:
-        raise CalipersError("there are no verdicts", file=file)
-    found = _columns(rows[0], columns or {})
-    for name in ("item", "label", "human"):
-        if name not in found:
-            expected = f"{', '.join(NAMES[name][:4])}, ..."
+        raise CalipersError("there are no verdicts", file=name_of(data))
+    found = first_columns(rows[0].cells, NAMES, columns or {})
+    for part in ("item", "label", "human", *(columns or {})):
+        if part not in found:
+            expected = (columns or {}).get(part) or f"one of {', '.join(NAMES[part][:4])}, ..."
             raise CalipersError(
-                f"no column for the {name} among {', '.join(map(str, rows[0]))}; expected one of {expected}", file=file
+                f"no column for the {part} among {', '.join(map(str, rows[0].cells))}; expected {expected}",
+                file=rows[0].file,
             )
-    return [_row(row, found, number, file) for number, row in enumerate(rows, 1 if file is None else 2)]
+    return [_verdict(row, found) for row in rows]
 
 
-def _columns(row: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, str]:
-    """Return the column of each part of a verdict, as named by the user or by a known name."""
-    if unknown := sorted(set(named) - set(NAMES)):
-        raise CalipersError(f"unknown part of a verdict '{unknown[0]}'; expected one of {', '.join(NAMES)}")
-    plain = {plain_name(str(column)): str(column) for column in row}
-    found: dict[str, str] = {}
-    for part, names in NAMES.items():
-        taken = {*found.values(), *named.values()}
-        known = [column for name in names if (column := plain.get(plain_name(name), "")) and column not in taken]
-        if part in named:
-            if named[part] not in row:
-                raise CalipersError(f"there is no column '{named[part]}'; there are {', '.join(map(str, row))}")
-            found[part] = named[part]
-        elif known:
-            found[part] = known[0]
-    return found
-
-
-def _row(row: Mapping[str, Any], columns: Mapping[str, str], number: int, file: str | None) -> VerdictRow:
+def _verdict(row: NamedRow, columns: Mapping[str, str]) -> VerdictRow:
     def value(part: str) -> float | None:
-        return _number(row.get(columns[part]), columns[part], number, file) if part in columns else None
+        return _number(row, columns[part]) if part in columns else None
 
     label = value("label")
     if label is None:
-        raise CalipersError(f"row {number} has no label of the judge", file=file)
+        raise row.error("there is no label of the judge")
     item, judge, system = (
-        _id(row.get(columns[part]), part, columns[part], number, file) if part in columns else otherwise
+        _id(row, part, columns[part]) if part in columns else otherwise
         for part, otherwise in (("item", ""), ("judge", "judge"), ("system", ""))
     )
     return VerdictRow(item, judge, system, label, value("human"), value("length"), value("position"))
 
 
-def _id(given: Any, part: str, column: str, number: int, file: str | None) -> str:
-    text = "" if given is None or (isinstance(given, float) and given != given) else str(given)
-    if not text.strip() or text == "<NA>":
-        raise CalipersError(f"row {number} has no {part}: column '{column}' is empty there", file=file)
-    return text
+def _id(row: NamedRow, part: str, column: str) -> str:
+    given = row.cells.get(column)
+    if given is None or not str(given).strip():
+        raise row.error(f"there is no {part}: column '{column}' is empty")
+    return str(given)
 
 
-def _number(given: Any, column: str, number: int, file: str | None) -> float | None:
-    if given is None or (isinstance(given, float) and given != given):
-        return None
-    text = str(given).strip()
+def _number(row: NamedRow, column: str) -> float | None:
+    text = str(row.cells.get(column)).strip()
     if text.lower() in EMPTY:
         return None
     if text.lower() in WORDS:
@@ -144,51 +117,5 @@ def _number(given: Any, column: str, number: int, file: str | None) -> float | N
     except ValueError:
         found = float("inf")
     if abs(found) == float("inf"):
-        raise CalipersError(
-            f"row {number}: '{text}' in column '{column}' is neither a number nor a word such as pass, fail, yes or no",
-            file=file,
-        )
+        raise row.error(f"'{text}' in column '{column}' is neither a number nor a word such as pass, fail, yes or no")
     return found
-
-
-def _rows_of_file(path: str, only_first: bool = False) -> list[dict[str, Any]]:
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise CalipersError(f"cannot be read: {error.strerror}", file=path) from None
-    except UnicodeDecodeError:
-        raise CalipersError("is not text in UTF-8", file=path) from None
-    start = text.lstrip()[:1]
-    try:
-        if start == "[":
-            return _only_dicts(json.loads(text), path)
-        if start == "{":
-            lines = [line for line in text.splitlines() if line.strip()]
-            return _only_dicts([json.loads(line) for line in (lines[:1] if only_first else lines)], path)
-    except json.JSONDecodeError as error:
-        raise CalipersError(f"is not JSON: {error.msg}", file=path) from None
-    first = text.split("\n", 1)[0]
-    separator = max("\t,;", key=first.count)
-    lines = text.splitlines()
-    try:
-        return list(csv.DictReader(lines[:2] if only_first else lines, delimiter=separator))
-    except csv.Error as error:
-        raise CalipersError(f"is not CSV: {error}", file=path) from None
-
-
-def _rows_of_object(data: Any) -> list[dict[str, Any]]:
-    if is_frame(data):
-        for method, options in (("to_pylist", {}), ("to_dicts", {}), ("to_dict", {"orient": "records"})):
-            if hasattr(data, method):
-                return list(getattr(data, method)(**options))
-    if isinstance(data, Iterable) and not isinstance(data, Mapping):
-        return _only_dicts(list(data), None)
-    raise CalipersError(
-        f"cannot read verdicts from a {type(data).__name__}: expected a path, a frame or a list of dicts"
-    )
-
-
-def _only_dicts(rows: Any, file: str | None) -> list[dict[str, Any]]:
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
-        raise CalipersError("verdicts are rows with names: {item, judge, label, human}", file=file)
-    return [dict(row) for row in rows]
