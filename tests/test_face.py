@@ -16,6 +16,7 @@ import pytest
 import calipers as cal
 from calipers.errors import CalipersError, UnknownName
 from calipers.support import choices
+from calipers.support.lazy_names import homes_of
 from conftest import Require
 
 SOURCE = Path(cal.__file__).parent
@@ -122,7 +123,7 @@ def test_optional_packages_go_through_one_door() -> None:
 
 PACKAGES = (
     "calipers",
-    *(f"calipers.{name}" for name in ("collection", "evaluation", "plot", "results", "spark", "statistics", "texts")),
+    *(f"calipers.{name}" for name in ("collection", "evaluation", "plot", "results", "statistics", "texts")),
     *(f"calipers.questions.{path.parent.name}" for path in (SOURCE / "questions").glob("*/__init__.py")),
 )
 
@@ -133,6 +134,8 @@ def test_a_package_shows_what_it_offers(package: str) -> None:
     assert module.__all__
     assert dir(module) == sorted(module.__all__)
     assert all(getattr(module, name) is not None for name in module.__all__)
+    modules = {path.stem for path in Path(str(module.__file__)).parent.glob("*.py")}
+    assert not modules & {name for name, home in homes_of(module).items() if home != package}, "hidden by a module"
 
 
 @pytest.mark.parametrize("package", ["calipers", "calipers.statistics", "calipers.questions.check"])

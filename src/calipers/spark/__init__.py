@@ -8,14 +8,24 @@
 Needs the extra `spark` and a Java runtime. benchmarks/scale.md has measurements of time and memory.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from calipers.support.lazy_names import lazy_names
+from calipers.spark.evaluation import evaluate
+from calipers.spark.files import read_judgments, read_runs
+from calipers.spark.session import session
+from calipers.spark.statistics import collect, means
+from calipers.support.removed_names import farewell
 
-if TYPE_CHECKING:
-    from calipers.spark.evaluation import evaluate as evaluate
-    from calipers.spark.files import read_judgments as read_judgments, read_runs as read_runs
-    from calipers.spark.session import session as session
-    from calipers.spark.statistics import collect as collect, means as means
-else:
-    __getattr__, __dir__, __all__ = lazy_names(__name__)
+__all__ = [
+    "collect",
+    "evaluate",
+    "means",
+    "read_judgments",
+    "read_runs",
+    "session",
+]
+
+if not TYPE_CHECKING:  # to type checkers, a name that is not there is an error
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(farewell("name", name, __name__) or f"module '{__name__}' has no attribute '{name}'")
