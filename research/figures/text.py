@@ -16,7 +16,7 @@ import numpy as np
 from calipers import Table, as_scores, plot, texts as text
 from calipers.questions.metaeval import human_correlation
 from calipers.results import Cell
-from calipers.texts import RandomSummaries, References, profile_chart, unicode_words
+from calipers.texts import RandomSummaries, References, unicode_words
 from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions
@@ -76,7 +76,7 @@ def layers(given: text.TextCollection, model: str) -> str:
 
 def profiles(given: text.TextCollection, model: str) -> str:
     found = text.document_profiles(given, text.matcher(encoder(model)))
-    plot.save(profile_chart(found), str(RESEARCH / "images/text-profiles.png"))
+    plot.save(plot.profile_chart(found), str(RESEARCH / "images/text-profiles.png"))
     rows: list[tuple[Cell, ...]] = []
     for name, chosen in zip(("20 most heterogeneous", "20 most homogeneous"), found.ends(20), strict=True):
         parts = (found.difference, found.mean, found.deviation)

@@ -266,7 +266,6 @@ def documents(
     calipers text documents data.jsonl --encoder roberta-large --limit 20
     calipers text documents data.jsonl --encoder ./model --plot profiles.html
     """
-    from calipers.texts import charts
     from calipers.texts.order_sensitivity import document_profiles, steps
 
     collection = data.open()
@@ -280,7 +279,7 @@ def documents(
     for sentence in found.notes:
         note(sentence)
     size = min(20 if top is None else top, max(1, len(found.documents) // 2))
-    draw(plot, lambda _: charts.profile_chart(found, size))
+    draw(plot, lambda charts: charts.profile_chart(found, size))
     output.write(found.ordered(by, top))
 
 

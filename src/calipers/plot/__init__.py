@@ -46,5 +46,6 @@ if TYPE_CHECKING:
         means as means,
         unjudged as unjudged,
     )
+    from calipers.plot.texts import profile_chart as profile_chart
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

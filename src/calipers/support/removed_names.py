@@ -157,7 +157,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             ),
             "agreement with people is in calipers.questions.metaeval",
         ),
-        "calipers.texts correlation_chart": "it is in calipers.plot",
+        **dict.fromkeys(("calipers.texts correlation_chart", "calipers.texts profile_chart"), "it is in calipers.plot"),
         "information_of_judges": "use `cal.questions.information.ric` with each judge's labels as judgments",
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,

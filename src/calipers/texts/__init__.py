@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from calipers.texts.bounded_scores import Progress as Progress
     from calipers.texts.caches import ScoreCache as ScoreCache
     from calipers.texts.cards import text_measure_card as text_measure_card
-    from calipers.texts.charts import profile_chart as profile_chart
     from calipers.texts.collection import Document as Document, TextCollection as TextCollection
     from calipers.texts.encoder import Encoder as Encoder
     from calipers.texts.evaluation import (

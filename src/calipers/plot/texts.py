@@ -1,17 +1,9 @@
-"""Charts of documents; `calipers.plot.save` writes them."""
+"""Charts of documents that texts are about."""
 
 from __future__ import annotations
 
 from calipers.plot.drawing import Chart
-from calipers.plot.specifications import (
-    category,
-    labels,
-    layer,
-    mark,
-    numbers,
-    palette,
-    quantity,
-)
+from calipers.plot.specifications import category, labels, layer, mark, numbers, palette, quantity
 from calipers.texts.order_sensitivity import Profiles
 
 KINDS = ("heterogeneous", "homogeneous")
