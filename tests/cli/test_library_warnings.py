@@ -149,7 +149,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     "name",
-    ["compare", "fuse", "fusion.fusion_bound", "read_scores", "evaluate", "bounds", "pool"],
+    ["compare", "fuse", "questions.fuse.fusion_bound", "read_scores", "evaluate", "bounds", "pool"],
 )
 def test_one_switch_turns_warnings_off(name: str) -> None:
     assert inspect.signature(attrgetter(name)(cal)).parameters["warn"].default is True

@@ -24,6 +24,7 @@ from calipers.measures.normalisation import Limits, population_of, upper, v1, v2
 from calipers.measures.random_rankings import enumerable, sampled_deviation
 from calipers.measures.registry import declared
 from calipers.questions.bounds import _rows_that_matter, depth_for_residual
+from conftest import ROOT
 from oracle_measures import LARGEST, MEASURES
 
 NEAR = 1e-12
@@ -265,7 +266,7 @@ def test_the_manual_says_over_which_queries_expected_precision_is(data: Path) ->
     files = sorted((data / "letor/MQ2008").glob("S*.txt.xz"))
     expected = np.concatenate([cal.bounds(cal.read_judgments(file), name).expected[name] for file in files])
     assert (len(expected), int((expected == 0).sum())) == (784, 220)
-    page = (Path(__file__).parents[2] / "research/bounds.md").read_text()
+    page = (ROOT / "research/bounds.md").read_text()
     assert "over all 784 queries, 0 for the 220 without a relevant document" in page
     assert f"| 5 | {expected.mean():.4f} |" in page
 
