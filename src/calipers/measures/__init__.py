@@ -43,6 +43,9 @@ from calipers.measures.diversity import (
     nrbp as NRBP,
     subtopic_recall as StRecall,
 )
+from calipers.measures.inferred import (
+    inferred_ndcg as infNDCG,
+)
 from calipers.measures.information import (
     order_information,
     relevance_information_correlation as RIC,
@@ -83,9 +86,6 @@ from calipers.measures.precision import (
     sum_of_precisions as SP,
 )
 from calipers.measures.registry import Declaration, declared
-from calipers.measures.sampled import (
-    inferred_ndcg as infNDCG,
-)
 from calipers.measures.trec import (
     binary_gain as binG,
     geometric_bpref as gm_bpref,
