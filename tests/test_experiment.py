@@ -140,7 +140,7 @@ def test_questions_about_rankings_refuse_texts() -> None:
     exp = of_texts()
     asked = (exp.bounds, exp.ranges, exp.pool, exp.audit, exp.queries, lambda: exp.judges({"x": QUESTIONS}))
     for question in (*asked, lambda: cal.questions.information.ric(exp), lambda: cal.explain(exp, "q1")):
-        with pytest.raises(cal.CalipersError, match=r"about rankings, and the experiment has texts"):
+        with pytest.raises(cal.CalipersError, match=r"about rankings, and these are texts"):
             question()
     with pytest.raises(cal.CalipersError, match="texts have no runs"):
         cal.Experiment(cal.read_texts(ANSWERS), GIVEN.runs)

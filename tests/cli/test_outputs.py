@@ -223,7 +223,7 @@ def test_every_writer_on_a_full_disk_leaves_the_old_file_and_no_fragment(
     ("arguments", "words"),
     [
         ("evaluate none none -o no/such/file", "there is no such folder"),
-        ("evaluate none none -o .", "is a folder"),
+        ("plan none none -o .", "is a folder"),
         ("queries none none --plot chart.docx", "a chart can be written as .html, .svg, .png or .json"),
         ("queries none none --plot no/such/chart.html", "there is no such folder"),
         ("information difference none none --plot .html", "a chart can be written as"),

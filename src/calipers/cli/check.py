@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.inputs import Inputs, ScoreFiles
+from calipers.cli.inputs import Inputs, ScoreFiles, relevant_documents_option, say_scores, system_of
 from calipers.cli.option_groups import LibraryChoice, declared, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     OUTPUT,
     WholeNumber,
     alpha_option,
+    data_argument,
     how_to_read,
-    judgments_argument,
     measures_option,
     note,
     query_groups_option,
@@ -62,11 +62,16 @@ class NewAndOld(Inputs):
         from calipers.experiment import Experiment
         from calipers.results.score_files import are_stored_scores
 
-        wanted = self.wanted()
+        wanted = {} if self.are_texts else self.wanted()
         stored: Scores | None = None
         if self.baseline is not None:
             system, path = self._baseline_file(self.baseline)
             stored = self._stored(system, path, lists.strict) if are_stored_scores(path) else None
+        if self.are_texts:
+            old = () if self.baseline is None or stored is not None else (self.baseline,)
+            with replace(self, systems=(self.new, *old)).scored(lists) as experiment:
+                say_scores(experiment, lists.strict)
+            return experiment, system_of(self.new), system_of(*old) if old else stored
         known = self.read_judgments(self.judgments, wanted.values())
         runs = self.read_systems([self.new])
         if len(runs) > 1:
@@ -218,8 +223,9 @@ verdict_options = declared(
 @option_group(
     "inputs",
     NewAndOld,
-    judgments_argument,
+    data_argument,
     click.argument("new", metavar="NEW", type=FILE),
+    relevant_documents_option,
     how_to_read,
     measures_option,
 )
@@ -250,6 +256,9 @@ def command(
 ) -> None:
     """Check that a new system does not drop by more than is allowed, or reaches a floor: a gate for jobs.
 
+    DATA is judgments, and NEW and OLD are runs; or DATA is texts, and NEW and OLD are names of systems in it. Errors of
+    texts, such as TER, are negated, so that more is better.
+
     The check fails (exit 1) if the mean drops by more than --max-drop or is below --min on these queries: one measure
     is enough. It also says what that shows beyond these queries: worse, not worse, or undecided, with the number of
     queries that would tell. A verdict other than undecided is wrong with a chance of at most alpha, unless it is
@@ -263,6 +272,7 @@ def command(
     calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.01 --fail-if worse
     calipers check qrels.txt new.run --baseline bm25=scores.csv -m "AP" --max-drop 0.01 --format json
     calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.01 --junit check.xml --annotate
+    calipers check answers.jsonl rag1 --baseline rag0 -m "F1" --max-drop 0.5
     """
     reports.refuse_mixed_output(output)
     keywords = limits.keywords(inputs.baseline)

@@ -103,7 +103,7 @@ def method_options(seeded: bool = True) -> Decorator:
 
 
 @grouped_command("compare")
-@inputs(optional=True)
+@inputs(texts=True)
 @method_options()
 @repeats_option
 @click.option(
@@ -128,8 +128,9 @@ def command(
 ) -> None:
     """Test which systems differ: differences, confidence intervals, p values and effect sizes.
 
-    The inputs are judgments and runs, as for evaluate, or CSV files of scores. A file of scores has one row per query
-    and one column per system, or the columns system, query and measures that evaluate -q writes.
+    The inputs are judgments and runs, or texts, as for evaluate, or CSV files of scores. A file of scores has one row
+    per query and one column per system, or the columns system, query and measures that evaluate -q writes. Documents
+    that texts are about take the role of queries.
 
     \b
     calipers compare qrels.txt runs/* -m "nDCG@10 AP" --baseline bm25 --correction holm
@@ -140,6 +141,7 @@ def command(
     calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
     calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0{repeat}"
     calipers compare qrels.txt runs/* -m "nDCG@10" --query-groups queries.csv:intent
+    calipers compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     """
     # With --repeats, a baseline is a system with several runs. Its name is known only after the runs were read.
     baselines = method.baseline if repeats is not None else inputs.baselines(method.baseline)

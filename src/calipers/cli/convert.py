@@ -65,9 +65,11 @@ def _holds(source: str, reading: Reading) -> str:
     """Return "judgments" or "run" if the format holds only one of them."""
     from calipers.collection.formats import FORMATS, sniff
     from calipers.collection.sources import PREFIX
+    from calipers.texts.recognition import refuse_texts
 
     if source.startswith(PREFIX):
         return "judgments"
+    refuse_texts(source)
     format = FORMATS[sniff(source, max_unpacked=reading.max_unpacked)]
     holds = format.holds
     if holds == "table" and len(format.values) == 1:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
 from calipers.cli.check import two_runs
-from calipers.cli.inputs import Inputs
+from calipers.cli.inputs import Inputs, relevant_documents_option, say_scores, system_of
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
 from calipers.cli.options import (
     FILE,
     LEVEL,
     WholeNumber,
+    data_argument,
     draw,
     how_to_read,
-    judgments_argument,
     measures_option,
     note,
     plot_option,
@@ -60,9 +61,10 @@ class Shown:
 @option_group(
     "inputs",
     TwoSystems,
-    judgments_argument,
+    data_argument,
     click.argument("old", metavar="OLD", type=FILE),
     click.argument("new", metavar="NEW", type=FILE),
+    relevant_documents_option,
     how_to_read,
     measures_option,
 )
@@ -107,8 +109,9 @@ def command(
 ) -> None:
     """Show what changed between two systems: queries by loss and gain, and documents that entered, left and moved.
 
-    The first measure sorts the queries, largest loss first. A difference is new - old; its interval is Student's.
-    Documents are shown with their grade (? if unjudged) and their ranks among the first K.
+    DATA is judgments, and OLD and NEW are runs; or DATA is texts, and OLD and NEW are names of systems in it. Errors of
+    texts, such as TER, are negated. The first measure sorts the queries, largest loss first. A difference is new - old;
+    its interval is Student's. Documents are shown with their grade (? if unjudged) and their ranks among the first K.
 
     \b
     calipers diff qrels.txt old.run new.run -m "nDCG@10 AP RR"
@@ -117,14 +120,22 @@ def command(
     calipers diff qrels.txt old.run new.run -m "nDCG@10" --query-groups queries.csv:intent
     calipers diff qrels.txt old.run new.run -m "nDCG@10" --show documents --format csv
     calipers diff qrels.txt old.run new.run -m "AP" --top 20 --plot changes.html
+    calipers diff data.jsonl s0 s1 -m "ROUGE-1 ROUGE-2" --limit 3
     """
     from calipers.experiment import Experiment
 
-    wanted = inputs.wanted()
-    known = inputs.read_judgments(inputs.judgments, wanted.values())
-    runs = two_runs(inputs.read_systems([inputs.old]), inputs.read_systems([inputs.new]))
-    experiment = Experiment(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
-    found = experiment.diff(*experiment.systems, top=top, level=level, query_groups=query_groups)
+    given = replace(inputs, systems=(inputs.old, inputs.new))
+    if given.are_texts:
+        with given.scored(lists) as experiment:
+            say_scores(experiment, lists.strict)
+        systems: Sequence[str] = (system_of(inputs.old), system_of(inputs.new))
+    else:
+        wanted = inputs.wanted()
+        known = inputs.read_judgments(inputs.judgments, wanted.values())
+        runs = two_runs(inputs.read_systems([inputs.old]), inputs.read_systems([inputs.new]))
+        experiment = Experiment(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+        systems = experiment.systems
+    found = experiment.diff(*systems, top=top, level=level, query_groups=query_groups)
     _say(found, lists.strict)
     draw(plot, lambda charts: charts.gains_and_losses(found))
     _write(found, shown, output)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +14,7 @@ import click
 from calipers.cli.option_groups import Command, option_group
 from calipers.cli.options import (
     FILE,
+    data_argument,
     how_to_read,
     judgments_argument,
     measures_option,
@@ -19,7 +22,8 @@ from calipers.cli.options import (
     progress,
     warn,
 )
-from calipers.errors import CalipersError, ConflictingGrades, WrongFormat
+from calipers.collection.run_names import named_files, stem_of
+from calipers.errors import CalipersError, ConflictingGrades, WrongFormat, place_of
 
 if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from calipers.experiment import Experiment
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
+    from calipers.texts.collection import TextCollection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +63,10 @@ class Reading:
     def read_judgments(self, source: str, measures: Iterable[Measure] = ()) -> Judgments:
         """Read judgments of the kind that the measures need. Prints notes about how they were read."""
         from calipers.collection.sources import read_judgments
+        from calipers.texts.recognition import refuse_texts
 
+        if self.judgments_as is None:
+            refuse_texts(source)
         try:
             known = read_judgments(
                 source,
@@ -105,7 +113,10 @@ class Reading:
 
     def read_systems(self, sources: Sequence[str]) -> list[Run]:
         from calipers.collection.sources import read_runs
+        from calipers.texts.recognition import refuse_texts
 
+        for path in map(_file_of, sources if self.systems_as is None else ()):
+            refuse_texts(path or "")
         if self.rollup_by is not None and self.rollup is None:
             raise CalipersError("--rollup-by says whose the passages are: --rollup max, sum or first says what is done")
         runs = read_runs(
@@ -172,9 +183,46 @@ class Runs(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs(Runs):
-    """Judgments, systems and measures as a user names them."""
+    """Judgments and systems, or texts, and measures as a user names them."""
 
     judgments: str
+    relevant_documents: str | None = None  # judgments of the documents that answers were made from
+
+    @cached_property
+    def are_texts(self) -> bool:
+        """True if the inputs are texts instead of judgments and runs."""
+        from calipers.texts.recognition import holds_texts
+
+        if self.judgments_as or self.systems_as or not holds_texts(self._data, self.columns):
+            return False
+        files = [path for each in self.systems if (path := _file_of(each)) is not None]
+        # A dataset of RAGAS may be given as judgments, with itself or another file as the run.
+        return self._data not in files and all(holds_texts(file, self.columns) for file in files)
+
+    @property
+    def _data(self) -> str:
+        return _file_of(self.judgments) or self.judgments
+
+    @cached_property
+    def texts(self) -> TextCollection:
+        """The texts of the systems that are named, or of all."""
+        from calipers.texts.text_files import texts_of_sources
+
+        files = [each for each in self.systems if _file_of(each) is not None]
+        sources = [file for each in (self.judgments, *files) for file in named_files(each)]
+        found = texts_of_sources(sources, columns=self.columns, max_unpacked=self.max_unpacked)
+        chosen = [each for each in self.systems if each not in files]
+        for each in chosen:
+            place_of("system", each, found.systems)
+        return found if files or not chosen else found.of_systems(chosen)
+
+    def runs(self) -> list[Run]:
+        """Return the systems. If there are texts instead of judgments, they are refused."""
+        from calipers.texts.recognition import refuse_texts
+
+        if self.judgments_as is None:
+            refuse_texts(self.judgments)
+        return super().runs()
 
     def open(self, measures: Iterable[Measure] = ()) -> tuple[Judgments, list[Run]]:
         """Return the judgments, of the kind that the measures need, and the systems."""
@@ -184,7 +232,12 @@ class Inputs(Runs):
 
     def baselines(self, named: Sequence[str]) -> tuple[str, ...]:
         """Return the names of baselines. Names in files of scores are checked when the files are read."""
-        return tuple(named) if not named or self.are_scores else tuple(self.name_of(each) for each in named)
+        if named and self.are_texts:
+            for each in named:
+                place_of("system", each, self.texts.systems)
+        if not named or self.are_texts or self.are_scores:
+            return tuple(named)
+        return tuple(self.name_of(each) for each in named)
 
     @property
     def are_scores(self) -> bool:
@@ -196,7 +249,7 @@ class Inputs(Runs):
             return True
         if not self.systems:
             raise CalipersError(
-                "expected judgments and at least one system, or a CSV file of scores", file=self.judgments
+                "expected judgments and at least one system, texts, or a CSV file of scores", file=self.judgments
             )
         return False
 
@@ -211,21 +264,58 @@ class Inputs(Runs):
         """
         from calipers.experiment import Experiment
 
+        if self.are_texts:
+            documents = None if self.relevant_documents is None else self.read_judgments(self.relevant_documents)
+            return Experiment(self.texts, None, self.measures or None, judgments=documents, warn=False, **options)
         wanted = self.wanted(*default)
         known, runs = self.open(wanted.values())
         return Experiment(known, runs or None, list(wanted), warn=False, **options)
 
     def scores(self, lists: ListPolicies) -> Scores:
-        """Return the scores of runs under measures, or from files of scores. Prints the notes about them."""
-        from calipers.cli.evaluate import note_undefined
-
-        if self.are_scores:
+        """Return the scores of systems under measures, or from files of scores. Prints the notes about them."""
+        if not self.are_texts and self.are_scores:
             return self.score_files(lists.strict).open()
-        with progress(len(self.runs()), "runs") as advance:
-            scores = self.experiment(jobs=lists.jobs, progress=advance, **lists.policies).scores
-        warn(scores.notes, lists.strict)
-        note_undefined(scores)
+        with self.scored(lists) as experiment:
+            scores = experiment.scores
+        say_scores(experiment, lists.strict)
         return scores
+
+    @contextmanager
+    def scored(self, lists: ListPolicies) -> Iterator[Experiment]:
+        """Yield the experiment. A bar shows the progress of scoring."""
+        if not self.are_texts:
+            with progress(len(self.runs()), "runs") as advance:
+                yield self.experiment(jobs=lists.jobs, progress=advance, **lists.policies)
+            return
+        experiment = self.experiment(jobs=lists.jobs, **lists.policies)
+        assert experiment.texts is not None
+        with progress(experiment.texts.steps, "texts") as advance:
+            experiment.texts.progress = advance
+            yield experiment
+
+
+def say_scores(experiment: Experiment, strict: bool) -> None:
+    """Print warnings and remarks about scores."""
+    texts, scores = experiment.texts, experiment.scores
+    warnings = scores.notes if texts is None else texts.warnings
+    warn(warnings, strict)
+    remarks = scores.remarks if texts is None else (*scores.notes[len(warnings) :], *texts.remarks)
+    for sentence in remarks:
+        note(sentence)
+
+
+def system_of(given: str) -> str:
+    """Return the name of a system that is given by its name, NAME=FILE, or a file named like it."""
+    if _file_of(given) is None:
+        return given
+    (name, path), *_ = named_files(given)
+    return name or stem_of(path)
+
+
+def _file_of(given: str) -> str | None:
+    """Return the file of FILE or NAME=FILE, or None if there is no such file."""
+    name, equals, path = given.partition("=")
+    return next((each for each in (given, path if name and equals else "") if os.path.exists(each)), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,12 +339,25 @@ class ScoreFiles:
         return scores
 
 
-def inputs(*, measures: bool = True, optional: bool = False) -> Callable[[Command], Command]:
-    """JUDGMENTS SYSTEM... and how to read them, as `inputs`. Optional are the systems; measures are -m."""
-    metavar = "[SYSTEM...]" if optional else "SYSTEM..."
-    systems = click.argument("systems", nargs=-1, required=not optional, metavar=metavar, type=FILE)
+relevant_documents_option = click.option(
+    "--judgments",
+    "relevant_documents",
+    metavar="FILE",
+    type=FILE,
+    help="For answers: judgments of the documents that they were made from, if DATA does not name the relevant ones.",
+)
+
+
+def inputs(*, measures: bool = True, optional: bool = False, texts: bool = False) -> Callable[[Command], Command]:
+    """JUDGMENTS SYSTEM... and how to read them, as `inputs`. Optional are the systems; measures are -m.
+
+    texts: the command also takes texts, and the first argument is DATA.
+    """
+    metavar = "[SYSTEM...]" if optional or texts else "SYSTEM..."
+    systems = click.argument("systems", nargs=-1, required=not (optional or texts), metavar=metavar, type=FILE)
     under = [measures_option] if measures else []
-    return option_group("inputs", Inputs, judgments_argument, systems, how_to_read, *under)
+    data = [data_argument, systems, relevant_documents_option] if texts else [judgments_argument, systems]
+    return option_group("inputs", Inputs, *data, how_to_read, *under)
 
 
 # SCORES..., as `scores`; the names of measures and how to read are options of the command.

@@ -149,6 +149,10 @@ def judgments_argument(command: Command) -> Command:
     return click.argument("judgments", metavar="JUDGMENTS", type=FILE)(command)
 
 
+def data_argument(command: Command) -> Command:
+    return click.argument("judgments", metavar="DATA", type=FILE)(command)
+
+
 TYPED = "calipers.typed"  # in the context: the command line, where it is another than the shell's
 
 

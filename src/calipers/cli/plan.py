@@ -70,7 +70,7 @@ class Design:
 
 
 @grouped_command("plan")
-@inputs(optional=True)
+@inputs(texts=True)
 @option_group("design", Design)
 @click.option(
     "--difference",
@@ -132,9 +132,9 @@ def command(
 ) -> None:
     """Compute how many queries an experiment needs, from the scores of a pilot.
 
-    The pilot is a file of scores, or judgments and runs, as for compare. One row per measure: the standard deviation of
-    the paired differences (over pairs, the root of their mean square), the queries that the difference needs, and the
-    difference that the available queries can detect, both with the same power.
+    The pilot is a file of scores, judgments and runs, or texts, as for compare. One row per measure: the standard
+    deviation of the paired differences (over pairs, the root of their mean square), the queries that the difference
+    needs, and the difference that the available queries can detect, both with the same power.
 
     \b
     calipers plan scores.csv --difference 0.02 --power 0.8
@@ -142,6 +142,7 @@ def command(
     calipers plan qrels.txt runs/* -m "nDCG@10 AP" --difference 0.05 --pairs all --plot power.html
     calipers plan qrels.txt runs/* -m "AP" --difference 0.05 --design randomization
     calipers plan qrels.txt runs/* -m "nDCG@10" --repeats "{system}0{repeat}"
+    calipers plan data.jsonl -m "ROUGE-1" --difference 0.02
     """
     scores = inputs.scores(lists)
     if repeats is not None:

@@ -46,10 +46,13 @@ def command(context: click.Context) -> None:
 
 def _run(request: Request) -> None:
     from calipers.collection.sources import read_qrels
+    from calipers.texts.recognition import refuse_texts
     from calipers.tools.trec_eval.report import TrecRun, columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *files = request.files
+    for file in request.files:
+        refuse_texts(file)
     known = read_qrels(judgments)
     if known.repeated:
         _note([_repeated(known.repeated)])

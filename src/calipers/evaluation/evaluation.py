@@ -149,6 +149,20 @@ def evaluate(
 class ScoredTexts(Protocol):
     """Texts under measures."""
 
+    progress: Callable[[int], None] | None  # called with the number of finished steps
+
+    @property
+    def steps(self) -> int:
+        """The number of steps that scoring takes."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Notes about the texts."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences about how the scores were made."""
+
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems that wrote the texts."""
@@ -167,7 +181,7 @@ class ScoredTexts(Protocol):
 
 
 ONLY_RANKINGS = (
-    "this is a question about rankings, and the experiment has texts: compare, diff, check and plan take texts"
+    "this is a question about rankings, and these are texts: evaluate, compare, diff, check and plan take texts"
 )
 
 

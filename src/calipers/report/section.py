@@ -1,4 +1,4 @@
-"""Parts of a section of the page: sentences, charts, and tables of cells."""
+"""A section of the page."""
 
 from __future__ import annotations
 

@@ -421,7 +421,8 @@ def read_texts(
     """Return texts to be scored: summaries, translations or answers of systems, with their references.
 
     source: a path, a frame (pandas, polars, Arrow) or a list of dicts, one row per document and system with `id`,
-        `system`, `summary` (or `answer`, ...) and `references`. `docs/text.md` lists all fields.
+        `system`, `summary` (or `answer`, ...) and `references`. `docs/text.md` lists all fields. {system: source} for
+        one source per system.
     columns: names of fields that have other names than usual, for example {"text": "final", "references": "gold"}.
     scores: scores of other tools, a table of id, system and one column per measure.
 

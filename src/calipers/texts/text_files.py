@@ -26,7 +26,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.collection.column_names import check_roles, first_columns, plain_name
@@ -93,7 +93,7 @@ _OF_ANSWERS = frozenset(
 _OBJECTS = frozenset(("inputs", "outputs", "expectations"))  # of MLflow, whose cells may hold objects as text
 _INSIDE = ("messages", "choices", "message", "content", "text")  # names within these objects
 _LISTS = ("references", "nuggets", "statements", "retrieved", "passages", "relevant", "relevant_passages")
-_NUMBERED = re.compile(r"(?:references?|ref|answers?)[ _.-]?\d+$", re.IGNORECASE)
+NUMBERED = re.compile(r"(?:references?|ref|answers?)[ _.-]?\d+$", re.IGNORECASE)
 _NAMED_SCORE = {"human": re.compile(r"human[ _.:-](.+)$", re.IGNORECASE), "scores": re.compile(r"scores?[.:](.+)$")}
 _LIST = re.compile(r"""\s*\[\s*(["']|\]\s*$)""")  # a cell that holds a list of texts, not a text
 _NO_SCORE = frozenset(("", "na", "n/a", "nan", "null", "none"))
@@ -106,6 +106,7 @@ def as_collection(
     """Return the texts of a file, a frame (pandas, polars, Arrow) or a list of dicts, one row per document and system.
 
     columns: names of fields that have other names than usual, for example {"text": "final", "references": "gold"}.
+    Of several sources, {system: source}, each has the texts of one system.
 
     >>> given = as_collection([{"id": "q1", "system": "rag", "answer": "in Ulm", "references": ["Ulm"]}])
     >>> given.systems, given.texts, given.documents[0].references
@@ -113,12 +114,25 @@ def as_collection(
     """
     if isinstance(source, TextCollection):
         return source
+    sources = source.items() if isinstance(source, Mapping) else [(None, source)]
+    return texts_of_sources(sources, columns=columns, max_unpacked=max_unpacked)
+
+
+def texts_of_sources(
+    sources: Iterable[tuple[str | None, TextsLike]],
+    *,
+    columns: Mapping[str, str] | None = None,
+    max_unpacked: int | None = None,
+) -> TextCollection:
+    """Return the texts of several files, frames or lists, each with the name of its only system, or None."""
     check_roles(columns, NAMES)
-    reading = _Reading(name_of(source), columns or {})
-    for row in rows_by_name(source, max_unpacked=max_unpacked):
-        for each in _summeval_rows(row):
-            reading.add(each)
-    return reading.collection()
+    found = _Reading("the texts", columns or {})
+    for system, source in sources:
+        found.begin(name_of(source), system)
+        for row in rows_by_name(source, max_unpacked=max_unpacked):
+            for each in _summeval_rows(row):
+                found.add(each)
+    return found.collection()
 
 
 def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
@@ -317,6 +331,8 @@ class _Reading:
         self.name = name
         self.columns = columns
         self.chosen: dict[tuple[str, ...], dict[str, str]] = {}  # by the names of a row's cells
+        self.given: str | None = None  # the name that a user gave to the only system of a source
+        self.own: set[str] = set()  # systems that this source names
         self.kind: TextKind | None = None
         self.documents: dict[str, Document] = {}
         self.texts: dict[tuple[str, str], str | None] = {}
@@ -327,6 +343,10 @@ class _Reading:
         self.any_ids = False
         self.repeated = 0  # documents that a text lists more than once
         self.matched_by_text = False
+
+    def begin(self, name: str, system: str | None) -> None:
+        """Begin to read a source. system: the name of all that it holds."""
+        self.name, self.given, self.own = name, system, set()
 
     def collection(self) -> TextCollection:
         if not any(text is not None for text in self.texts.values()):
@@ -418,7 +438,7 @@ class _Reading:
             if isinstance(cell, dict):
                 inner = _text_in(cell, NAMES[field])
                 fields[field] = cell if inner is None and field == "text" and any(cell.values()) else inner
-        numbered = [cell for name, cell in row.cells.items() if _NUMBERED.match(name) and cell not in (None, "")]
+        numbered = [cell for name, cell in row.cells.items() if NUMBERED.match(name) and cell not in (None, "")]
         if numbered:
             given = fields["references"]
             fields["references"] = [*([given] if isinstance(given, str) else given or []), *numbered]
@@ -437,6 +457,11 @@ class _Reading:
             if given is not None and (not isinstance(given, str | int) or isinstance(given, bool)):
                 raise CalipersError(f"'{field}' is not text")
         system = stem_of(self.name) if fields["system"] is None else str(fields["system"])
+        self.own.add(system)
+        if self.given is not None:
+            if len(self.own) > 1:
+                raise CalipersError(f"there are texts of several systems: leave out the name '{self.given}'")
+            system = self.given
         if (fields["id"] is None and self.any_ids) or (fields["id"] is not None and self.counts):
             raise CalipersError("'id' is in some of the rows only")
         if fields["id"] is None:

@@ -177,10 +177,11 @@ class Difference(Result):
 
     def query_table(self, queries: Sequence[QueryChange] | None = None) -> Table:
         """Return one row per query: scores and differences under each measure, and how many documents changed."""
+        changes = CHANGES if self.top else ()
         counts = [
-            (*self._scores(each), *(len(each.changed(change)) for change in CHANGES)) for each in self._some(queries)
+            (*self._scores(each), *(len(each.changed(change)) for change in changes)) for each in self._some(queries)
         ]
-        return Table((*self._columns(), *CHANGES), tuple(counts), self.scores.metadata)
+        return Table((*self._columns(), *changes), tuple(counts), self.scores.metadata)
 
     def readable_table(self, queries: Sequence[QueryChange] | None = None, *, width: int | None = None) -> Table:
         """Return the queries for readers: with the documents that changed, the highest grades first.
@@ -189,14 +190,15 @@ class Difference(Result):
         width: the most characters of a line. Lists of documents are cut to fit.
         """
         kept = [0, 1, 2, 3, *range(6, 3 * len(self.measures) + 1, 3)]
+        changes = CHANGES if self.top else ()
         rows = [
-            (*(self._scores(each)[column] for column in kept), *(_listed(each.changed(change)) for change in CHANGES))
+            (*(self._scores(each)[column] for column in kept), *(_listed(each.changed(change)) for change in changes))
             for each in self._some(queries)
         ]
         others = (f"{name} difference" for name in self.measures[1:])
-        columns = ("query", "old", "new", "difference", *others, *CHANGES)
+        columns = ("query", "old", "new", "difference", *others, *changes)
         table = Table(columns, tuple(rows), self.scores.metadata)
-        return table if width is None else fitted(table, width, CHANGES)
+        return table if width is None else fitted(table, width, changes)
 
     def document_table(self, queries: Sequence[QueryChange] | None = None) -> Table:
         """Return one row per document that entered, left or moved."""
