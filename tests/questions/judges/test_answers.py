@@ -275,6 +275,17 @@ def test_answers_without_labels_of_people_count_as_those_of_the_judge_only() -> 
     assert one.to_csv() == two.to_csv()
 
 
+def test_answers_with_citations_that_nobody_labelled_are_not_judged() -> None:
+    people = copy.deepcopy(ROWS)
+    for row in people[8:]:
+        row["statements"][0]["citations"] = ["d1"]
+    found = cal.judge_answers(people, {"llm": ROWS})
+    assert [row["n"] for row in found.table("agreement") if row["kind"] == "citations"] == [8]
+    expected = cal.judge_answers(people[:8], {"llm": ROWS}, "CitationPrecision").correct()
+    assert [(row["n"], row["others"]) for row in expected] == [(4, 2), (4, 2)]
+    assert cal.judge_answers(people, {"llm": ROWS}, "CitationPrecision").correct().to_csv() == expected.to_csv()
+
+
 def test_each_system_is_repaired_by_its_own_answers() -> None:
     human, judge = drawn()
     fewer = [row for row in answers(human, 30) if row["system"] == "a" or int(row["id"][1:]) < 2]

@@ -237,7 +237,8 @@ def judge_answers(
         labels += found
         kinds = {each.kind for each in found}
         names = measures or [measure for measure, kind in MEASURES.items() if kind in kinds]
-        scores[name] = Evaluation(people, names).scores, Evaluation(own, names).scores
+        by_people, by_judge = (Evaluation(_without_open_citations(each), names).scores for each in (people, own))
+        scores[name] = by_people, by_judge
     return AnswerStudy(tuple(labels), tuple(named), scores, unmatched, draws, level, seed)
 
 
@@ -295,6 +296,18 @@ def _labels_of_answer(judged: AnswerJudgments) -> Iterator[tuple[str, str, float
         for citation in statement.citations:
             if citation.support is not None:
                 yield "citations", f"{item} [{citation.document}]", citation.support
+
+
+def _without_open_citations(collection: TextCollection) -> TextCollection:
+    """Return the answers without the statements of those with a citation that nobody labelled: they are not judged."""
+
+    def is_open(judged: AnswerJudgments) -> bool:
+        return any(each.support is None for statement in judged.statements or () for each in statement.citations)
+
+    judged = {
+        answer: replace(each, statements=None) if is_open(each) else each for answer, each in collection.judged.items()
+    }
+    return replace(collection, judged=judged)
 
 
 def _by_system(scores: Scores, m: int) -> dict[str, dict[str, float]]:
