@@ -345,12 +345,11 @@ def normalised_texts(
     drawn = RandomTexts(summaries, base)
     names = []
     for m, measure in enumerate(asked):
-        declaration = measure.declaration
-        sign = -1 if declaration.lower else 1
-        scorer = _Remembering(declaration.prepare(context, measure.base), kept)
+        sign = -1 if measure.form.lower else 1
+        scorer = _Remembering(measure.form.prepare(context), kept)
         for c, chance in enumerate(chances):
             own = replace(context, options=replace(base, chance=chance))
-            found = bounded(own, declaration, scorer, drawn, True, True)
+            found = bounded(own, measure.form, scorer, drawn, True, True)
             if c == 0:
                 names.append(measure.named(found.name))
                 plain[m] = sign * found.value(measure)
@@ -372,7 +371,7 @@ def _check(asked: Sequence[TextMeasure], chances: Sequence[str], summaries: Text
     for measure in asked:
         if measure.normal:
             raise CalipersError(f"{measure.named()}: the study normalises measures itself; name {measure.base}")
-        if measure.declaration.chance is None:
+        if measure.form.chance is None:
             raise CalipersError(f"{measure.named()} has no expected score, as random texts have none under it")
         if measure.base == "ROUGE-Lsum" and "words" in chances:
             raise CalipersError("ROUGE-Lsum: words drawn at random form no sentences; take ROUGE-L")
@@ -428,7 +427,7 @@ class _Remembering(Scorer):
     """A scorer that scores no text of a document twice: kinds of random texts share the candidates."""
 
     def __init__(self, scorer: Scorer, kept: ScoreCache | None) -> None:
-        self._scorer, self._kept, self.name = scorer, kept, scorer.name
+        self._scorer, self._kept, self.shown = scorer, kept, scorer.shown
         self._known: dict[tuple[Given, str], Floats] = {}
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -449,8 +448,8 @@ class _Remembering(Scorer):
     def knows(self, chance: str) -> bool:
         return self._scorer.knows(chance)
 
-    def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
-        return self._scorer.expected(tasks)
+    def expected(self, tasks: Sequence[TextTask], options: TextOptions) -> list[Expectation]:
+        return self._scorer.expected(tasks, options)
 
 
 def gain_chart(study: TextStudy) -> Any:

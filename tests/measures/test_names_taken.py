@@ -7,7 +7,6 @@ import pytest
 import calipers as cal
 from calipers import texts as text
 from calipers.measures import registry
-from calipers.texts import registry as text_registry
 
 QRELS = {"q": {"a": 3, "b": 1, "c": 0}}
 RUN = {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}
@@ -17,10 +16,8 @@ RUN = {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}
 def _declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave no measure behind."""
     registry.known_names()
-    text_registry.known_names()
-    for module in (registry, text_registry):
-        for name in ("_DECLARED", "_BY_NAME"):
-            monkeypatch.setattr(module, name, dict(getattr(module, name)))
+    for name in ("_DECLARED", "_BY_NAME"):
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
 
 
 def own(name: str, value: float = 0.25, aliases: tuple[str, ...] = ()) -> None:
@@ -40,16 +37,23 @@ def test_no_measure_of_a_user_shadows_a_built_in_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ROUGE-1", "bleu", "BERTScore"])
 def test_measures_of_rankings_cannot_have_the_names_of_text_measures(name: str) -> None:
-    with pytest.raises(cal.CalipersError, match="scores texts"):
+    with pytest.raises(cal.CalipersError, match="built-in measure"):
         own(name)
 
 
-@pytest.mark.parametrize("name", [*text_registry.known_names(), "ROUGE-7", "Rouge-L"])
+def test_measures_of_rankings_cannot_have_the_names_of_measures_of_other_tools() -> None:
+    with pytest.raises(cal.CalipersError, match="scores texts"):
+        own("meteor")
+
+
+@pytest.mark.parametrize(
+    "name", sorted({each.name for each in registry.declared("texts")} | {"ROUGE-7", "Rouge-L", "rouge1", "nDCG", "V2"})
+)
 def test_no_text_measure_of_a_user_shadows_a_built_in_one(name: str) -> None:
-    before = text_registry.look_up(name)
+    before = registry.look_up(name)
     with pytest.raises(cal.CalipersError, match="built-in measure"):
         text.measure(name)(lambda candidate, references, source: 1.0)
-    assert text_registry.look_up(name) == before
+    assert registry.look_up(name) == before
 
 
 def test_a_measure_of_ones_own_can_be_declared_anew() -> None:

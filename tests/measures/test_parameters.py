@@ -10,6 +10,7 @@ import pytest
 
 import calipers as cal
 from calipers.measures.grammar import parse_all
+from calipers.measures.normalisation import OF_TEXTS
 from calipers.measures.parameters import REQUIRED, Parameter, ParameterType
 from calipers.measures.registry import Declaration, Measure, Reads, declared
 from calipers.questions.properties.cards import citation_of, measure_card
@@ -17,11 +18,14 @@ from calipers.texts.measure_names import text_measures
 
 EVERY = [each for reads in get_args(Reads) for each in declared(reads)]
 NEEDS = {"cutoff": 10, "of": cal.parse("AP"), "recall": 0.5, "multiple": 1.0}
+TEXTS = cal.parse("ROUGE-1")
 
 
 def built(declaration: Declaration, **given: Any) -> Measure:
     needed = {name: NEEDS[name] for name, default in declaration.defaults.items() if default is REQUIRED}
     needed |= {"cutoff": 10} if "cutoff" in declaration.defaults and "cutoff" not in given else {}
+    if "of" in needed and (declaration.reads == "texts" or OF_TEXTS.keys() & given):
+        needed["of"] = TEXTS
     return Measure.of(declaration, {**needed, **given})
 
 
@@ -40,6 +44,8 @@ def test_parameters_take_their_choices_and_refuse_other_values(declaration: Decl
     for name, parameter in declaration.parameters.items():
         for choice in parameter.choices:
             built(declaration, **{name: choice})
+        if parameter.type in ("model", "file"):  # any name may be theirs
+            continue
         with pytest.raises(cal.CalipersError, match=rf"{name}|{name.title()}|unknown (gain|discount|population)"):
             built(declaration, **{name: "nonsense"})
         if parameter.type in ("number", "whole number"):
@@ -65,7 +71,7 @@ def test_every_measure_has_a_card_by_its_name(declaration: Declaration) -> None:
     if declaration.reads != "grades":  # those of grades are pages of the manual, which another test compares
         card = str(measure_card(declaration.name))
         assert card.startswith(f"# {declaration.name}\n\n{declaration.sentence}")
-        assert "| judged_only | False |" in card
+        assert ("| judged_only | False |" in card) == ("judged_only" in declaration.defaults)
 
 
 def test_every_card_cites_whole_references() -> None:
@@ -120,7 +126,7 @@ def test_names_are_suggested_by_meaning(typed: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "where"), [("rouge1", "calipers text"), ("rougeL", "calipers text"), ("kappa", "calipers judges")]
+    ("typed", "where"), [("meteor", "ROUGE-1, BLEU, chrF, TER and BERTScore do"), ("kappa", "calipers judges")]
 )
 def test_measures_of_something_else_are_sent_there(typed: str, where: str) -> None:
     with pytest.raises(cal.CalipersError, match=where):
@@ -128,8 +134,8 @@ def test_measures_of_something_else_are_sent_there(typed: str, where: str) -> No
 
 
 def test_the_names_of_rouge_score_are_known_where_texts_are_scored() -> None:
-    names = "rouge1 rouge2_recall rougeL V2(rougeLsum) bert_score".replace("V2(rougeLsum)", "V2(rougeL)")
-    ours = "ROUGE-1 ROUGE-2(part=recall) ROUGE-L V2(ROUGE-L) BERTScore"
+    names = "rouge1 rouge2_recall rougeL V2(rougeLsum) bert_score bertscore_recall"
+    ours = "ROUGE-1 ROUGE-2(part=recall) ROUGE-L V2(ROUGE-Lsum) BERTScore BERTScore(part=recall)"
     assert text_measures(names) == text_measures(ours)
 
 

@@ -340,7 +340,7 @@ def test_score_command(tmp_path: Path) -> None:
     compared = run("text", "compare", file, "-m", "NuggetRecall AP", "--format", "csv")
     assert [row.split(",")[0] for row in compared.stdout.splitlines()[1:]] == ["NuggetRecall", "AP"]
     for arguments, message in (
-        ((file, "-m", "EM nDGC@10"), "'nDGC@10' is not a measure of texts"),
+        ((file, "-m", "EM nDGC@10"), "unknown measure 'nDGC@10'; did you mean nDCG"),
         ((file, "-m", "nDCG@10", "--judgments", tmp_path / "no"), "no"),
         ((tmp_path / "data.jsonl", "-m", "AP"), "AP: the answers have no field 'retrieved'"),
     ):

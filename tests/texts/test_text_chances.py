@@ -16,7 +16,8 @@ from click.testing import CliRunner
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.texts import Document, Evaluation, TextCollection, TextOptions, evaluate_texts, registry, rouge, token_f1
+from calipers.measures import registry
+from calipers.texts import Document, Evaluation, TextCollection, TextOptions, evaluate_texts, rouge, token_f1
 from calipers.texts.options import CHANCES
 from calipers.texts.random_texts import RandomTexts, drawn_places
 from calipers.texts.registry import TextTask
@@ -164,8 +165,9 @@ def test_order_is_worth_nothing_to_single_words() -> None:
 @pytest.fixture
 def spies() -> Iterator[dict[str, list[str]]]:
     """Two measures that write down what they are asked to score."""
-    registry.declared_measures()
-    before = dict(registry._DECLARED), dict(registry._BY_NAME)
+    registry.known_names()
+    tables: tuple[dict[str, Any], ...] = registry._DECLARED, registry._BY_NAME
+    before = [dict(table) for table in tables]
     seen: dict[str, list[str]] = {"Spy1": [], "Spy2": []}
 
     def spy(name: str) -> None:
@@ -177,7 +179,7 @@ def spies() -> Iterator[dict[str, list[str]]]:
     for name in seen:
         spy(name)
     yield seen
-    for table, kept in zip((registry._DECLARED, registry._BY_NAME), before, strict=True):
+    for table, kept in zip(tables, before, strict=True):
         table.clear()
         table.update(kept)
 

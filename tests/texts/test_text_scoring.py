@@ -532,11 +532,11 @@ def test_the_warning_is_about_something(summeval: TextCollection) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("ROGUE", "'ROGUE' is not a measure of texts; did you mean ROUGE-1?"),
-        ("V1(V2(ROUGE-1))", "is not a measure of texts"),
-        ("ROUGE-1(part=f2)", "unknown part 'f2'"),
+        ("ROGUE", "unknown measure 'ROGUE'; did you mean ROUGE-L"),
+        ("V1(V2(ROUGE-1))", "is not normalised again"),
+        ("ROUGE-1(part=f2)", "part=f2 of 'ROUGE-1' is not one of precision, recall, f1"),
         ("V2(ROUGE-Lsum)", "words drawn at random form no sentences"),
-        ("BERTScore", "needs an encoder"),
+        ("BERTScore", "needs a model"),
         ("", "no measure is named"),
     ],
 )
@@ -898,7 +898,7 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
         ((tmp_path / "no.jsonl",), "no.jsonl"),
         ((file, "--length", "long"), "length 'long' is not a number of words"),
         ((file, "-k", "some"), "k 'some' is not a number of tokens"),
-        ((file, "-m", "METEER"), "'METEER' is not a measure"),
+        ((file, "-m", "METEER"), "unknown measure 'METEER'"),
     ):
         found = run("text", "score", *arguments)
         assert isinstance(found.exception, CalipersError)

@@ -36,34 +36,14 @@ def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Outp
     if plot is not None:
         models = _models(names, ranking)
         draw(plot, lambda charts: charts.user_models(models))
+    from calipers.questions.properties.cards import list_measures, measure_card
+
     if names:
         from calipers.questions.properties.examined_measures import words_of
 
-        output.write_text("\n".join(_cards(name) for text in names for name in words_of(text)))
+        output.write_text("\n".join(str(measure_card(name)) for text in names for name in words_of(text)))
         return
-    from calipers.questions.properties.cards import list_measures
-    from calipers.results.tables import Table
-    from calipers.texts.cards import text_measure_rows
-
-    listed = list_measures()
-    output.write(Table(listed.columns, (*listed.rows, *text_measure_rows())))
-
-
-def _cards(name: str) -> str:
-    """Return the card of a measure of rankings, of a measure of texts, or both if two measures have the name."""
-    from calipers.questions.properties.cards import measure_card
-    from calipers.texts.cards import text_measure_card
-
-    cards = []
-    unknown = None
-    for find in (measure_card, text_measure_card):
-        try:
-            cards.append(str(find(name)))
-        except CalipersError as error:
-            unknown = unknown or error
-    if not cards and unknown is not None:
-        raise unknown
-    return "\n".join(cards)
+    output.write(list_measures())
 
 
 def _models(names: tuple[str, ...], ranking: str) -> list[UserModel]:

@@ -153,10 +153,10 @@ class Bert:
 
 
 def _import_files(context: click.Context, parameter: click.Parameter, paths: tuple[str, ...]) -> None:
-    from calipers.texts.registry import import_text_measures
+    from calipers.measures.grammar import import_measures
 
     for path in paths:
-        import_text_measures(path)
+        import_measures(path)
 
 
 import_option = click.option(

@@ -167,6 +167,10 @@ def _one_run(run: Any, name: str) -> Run:
 def kind_read(measures: Iterable[Measure]) -> str:
     """Return the kind of judgments that measures read. Measures of different kinds are refused."""
     reads = {measure.reads: measure for measure in measures}
+    if "texts" in reads:
+        raise CalipersError(
+            f"{reads['texts']!r} scores texts, not rankings: give an experiment what calipers.read_texts returns"
+        )
     if len(reads) > 1:
         one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
         raise CalipersError(

@@ -56,6 +56,7 @@ from calipers.measures.interpolated import (
 from calipers.measures.normalisation import (
     V1 as V1,
     V2 as V2,
+    E as E,
     U as U,
     V2s as V2s,
     W as W,
@@ -153,6 +154,7 @@ __all__ = [
     "Accuracy",
     "Compat",
     "Declaration",
+    "E",
     "F",
     "G",
     "Hits",

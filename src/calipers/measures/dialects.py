@@ -277,7 +277,7 @@ _NOT_OF_RANKINGS = {
 def refusal(name: str) -> str | None:
     """Return the reason why a name of another tool is not offered here, or None."""
     if _OF_TEXT.match(name):
-        return "it scores texts: see calipers text score, with -m ROUGE-1, BLEU, chrF, TER or BERTScore"
+        return "it scores texts, as ROUGE-1, BLEU, chrF, TER and BERTScore do, see calipers.read_texts"
     if (other := _NOT_OF_RANKINGS.get(name.lower())) is not None:
         return other
     return REFUSED.get(name.lower())
@@ -344,6 +344,25 @@ def meant(text: str, takes_cutoff: Callable[[str], bool]) -> str | None:
     return f"{apart[1]}@{apart[2]}" if apart and takes_cutoff(apart[1]) else None
 
 
+_OF_ROUGE_SCORE = re.compile(
+    r"(?:rouge[-_ ]?(\d|l|lsum)|bert[-_]?score)(?:_(f1|fmeasure|f_score|precision|recall))?", re.IGNORECASE
+)
+
+
+def from_rouge_score(name: str) -> tuple[str, Parameters] | None:
+    """Translate names of rouge_score, torchmetrics and bert_score, or return None.
+
+    >>> from_rouge_score("rougeLsum"), from_rouge_score("rouge2_recall"), from_rouge_score("bert_score")
+    (('rouge-lsum', {}), ('rouge-2', {'part': 'recall'}), ('bertscore', {}))
+    """
+    found = _OF_ROUGE_SCORE.fullmatch(name)
+    if found is None:
+        return None
+    part = (found[2] or "").lower()
+    given = {"part": part} if part in ("precision", "recall") else {}
+    return (f"rouge-{found[1].lower()}" if found[1] else "bertscore"), given
+
+
 def from_ir_measures(name: str, parameters: Parameters, takes: Iterable[str]) -> tuple[str, Parameters]:
     """Translate a name with parameters of ir_measures. `takes` are the parameters of our measure."""
     given = dict(parameters)
@@ -399,6 +418,19 @@ def typed_names(text: str) -> list[str]:
     return names
 
 
+_ALIAS = re.compile(r"([^\W\d][\w-]*)=(\D.*)", re.DOTALL)
+
+
+def split_alias(typed: str) -> tuple[str, str]:
+    """Split a name of one's own from the measure that it stands for.
+
+    >>> split_alias("bs=BERTScore(layer=17)"), split_alias("nDCG(gain=exp)"), split_alias("ndcg.1=3,2=9")
+    (('bs', 'BERTScore(layer=17)'), ('', 'nDCG(gain=exp)'), ('', 'ndcg.1=3,2=9'))
+    """
+    found = _ALIAS.fullmatch(typed)
+    return (found[1], found[2]) if found else ("", typed)
+
+
 def shortened(text: str) -> str:
     """Return text for messages: on one line, and shortened if it is long."""
     text = " ".join(text.split())
@@ -418,9 +450,17 @@ def _words(text: str) -> list[str]:
 
 
 def split(text: str, separators: str) -> list[str]:
-    """Split outside all brackets, leaving out empty parts."""
-    parts, depth, part = [], 0, ""
+    """Split outside all brackets and quotes, leaving out empty parts.
+
+    >>> split("BLEU 'answer relevance' BERTScore(model='my models')", " ")
+    ['BLEU', "'answer relevance'", "BERTScore(model='my models')"]
+    """
+    parts, depth, part, quote = [], 0, "", ""
     for character in text:
+        if quote or character in "\"'":
+            quote = "" if character == quote else quote or character
+            part += character
+            continue
         depth += (character in "([{") - (character in ")]}")
         if depth < 0:
             break
@@ -431,8 +471,9 @@ def split(text: str, separators: str) -> list[str]:
             part = ""
         else:
             part += character
-    if depth != 0:
-        raise CalipersError(f"the brackets of '{shortened(text.strip())}' do not match")
+    if depth != 0 or quote:
+        what = "quotes" if quote else "brackets"
+        raise CalipersError(f"the {what} of '{shortened(text.strip())}' do not match")
     return [part for part in [*parts, part] if part.strip()]
 
 

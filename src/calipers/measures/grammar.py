@@ -4,7 +4,8 @@
     trec_eval            ndcg_cut_10   ndcg_cut.10,20   map   P_5   recip_rank   ndcg.1=3,2=9
     ranx                 ndcg@10   map@100-l2   r-precision   ndcg_burges@10
 
-Case does not matter. Names are separated by spaces or commas; braces expand, as in a shell.
+Case does not matter. Names are separated by spaces or commas; braces expand, as in a shell. A measure may have a short
+name of one's own, as in `bs=BERTScore(model="models/roberta", layer=17)`. Values may be quoted.
 """
 
 from __future__ import annotations
@@ -25,11 +26,13 @@ from calipers.measures.dialects import (
     refusal,
     shortened,
     split,
+    split_alias,
     split_root,
     typed_names,
 )
 from calipers.measures.parameters import is_finite
 from calipers.measures.registry import (
+    WORD,
     Declaration,
     Measure,
     all_declared,
@@ -46,7 +49,7 @@ from calipers.support.removed_names import farewell
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 MeasureLike = str | Measure | Declaration | Callable[[Any], float]
 MeasuresLike = MeasureLike | Iterable[MeasureLike]
-LONGEST_WORD = 100  # characters of a value
+LONGEST_WORD = 1000  # characters of a value
 _NAME = re.compile(r"((?:11)?[^\W\d_][\w.#+-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
 
@@ -126,11 +129,21 @@ def _completed(measure: Measure, defaults: Defaults) -> Measure:
 
 def _named(typed: str, defaults: Defaults, shown: Defaults | None) -> list[tuple[str, Measure]]:
     """Return the measures that one name stands for, each with a name that has the defaults that names show."""
+    alias, typed = split_alias(typed)
+    if alias:
+        return [(_free(alias), parse(typed, defaults))]
     parsed = _parsed(typed, defaults)
     if shown is None:
         return parsed
     changed = zip(parsed, _parsed(typed, shown), _parsed(typed, _nothing), strict=True)
     return [(name if full == plain else repr(full), measure) for (name, measure), (_, full), (_, plain) in changed]
+
+
+def _free(alias: str) -> str:
+    """Return a name of one's own. Raise an error if it is the name of a measure."""
+    if look_up(alias) is not None:
+        raise CalipersError(f"'{alias}' is the name of a measure: take another name, as in mine=nDCG@10")
+    return alias
 
 
 @cached_until_declared
@@ -180,8 +193,9 @@ def _no_measure(given: object) -> CalipersError:
 
 
 def _measure(name: str, typed: str, parameters: dict[str, Any], defaults: Defaults) -> Measure:
-    name, parameters = from_ir_measures(name, parameters, _declared(name, typed).defaults)
-    declaration, fixed = look_up(name) or (_declared(name, typed), {})
+    known = _known(name, typed, "cutoff" in parameters)[0]
+    name, parameters = from_ir_measures(name, parameters, known.defaults)
+    declaration, fixed = _known(name, typed, "cutoff" in parameters)
     said = defaults(declaration.name, {**fixed, **parameters})
     open_ones = {key: value for key, value in said.items() if key in declaration.defaults}
     measure = Measure.of(declaration, {**open_ones, **fixed, **parameters})
@@ -191,6 +205,11 @@ def _measure(name: str, typed: str, parameters: dict[str, Any], defaults: Defaul
 
 def _nothing(measure: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {}
+
+
+def _known(name: str, typed: str, with_cutoff: bool) -> tuple[Declaration, Mapping[str, Any]]:
+    """Return the declaration for a name, and the parameters that the name sets."""
+    return look_up(name, with_cutoff) or (_declared(name, typed), {})
 
 
 def _declared(name: str, typed: str) -> Declaration:
@@ -255,10 +274,12 @@ def _literal(text: str, typed: str) -> Any:
         return float(text) if "." in text else int(text)
     from ast import literal_eval
 
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     try:
         value = literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        if len(text) <= LONGEST_WORD and re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
+        if len(text) <= LONGEST_WORD and WORD.fullmatch(text):
             return text
         raise _no_value(text, typed) from None
     if isinstance(value, list | tuple) and all(map(is_finite, value)):

@@ -10,6 +10,8 @@ random rankings of the same documents:
     V2s = (A - E) / (U - E)  where A >= E,  (A - E) / (E - m0)  below, never under -1
     Z   = (A - E) / sd
 
+U, V1 and V2 also normalise measures of texts, and E is the mean score of random texts (see calipers.texts).
+
 Under ties A is the average over their orders, which is then normalised. For U, W and Z, which are linear in A, that is
 the average of the normalised scores of all orders too; V1, V2 and V2s are not linear, and there it is not.
 
@@ -28,6 +30,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Traits, inexact
+from calipers.measures.forms.texts import NormalisedTextForm, TextForm
 from calipers.measures.gains import Value
 from calipers.measures.parameters import POPULATION, Parameter
 from calipers.measures.populations import (
@@ -36,7 +39,7 @@ from calipers.measures.populations import (
     check_population,
     collection_size,
 )
-from calipers.measures.random_rankings import deviation_error, expected_error, sampled_deviation
+from calipers.measures.random_rankings import SEED, deviation_error, expected_error, sampled_deviation
 from calipers.measures.registry import Declaration, Measure, measure
 from calipers.support.plurals import counted
 
@@ -369,10 +372,70 @@ ATTAINABLE = Parameter(
 )
 
 
+OF_TEXTS: dict[str, Any] = {
+    "random": Parameter(
+        "Of texts: the random texts behind the expected score.",
+        "word",
+        choices=("words", "sentences", "lead", "shuffled", "other-document", "keywords"),
+        open="keywords for BERTScore, words for others",
+    ),
+    "upper": Parameter(
+        "Of texts: the upper bound: 1, what a text of this length can reach, or each reference against the others.",
+        "word",
+        1,
+        (1, "attainable", "human"),
+    ),
+    "length": Parameter(
+        "Of texts: words of a random text: as many as the candidate or the references have, or a number.",
+        "size",
+        "candidate",
+        ("candidate", "reference"),
+    ),
+    "texts": Parameter("Of texts: random texts per text that are scored one by one.", "whole number", 10, least=2),
+    "draws": Parameter("Of texts: random texts where ROUGE is sampled.", "whole number", 1000, least=2),
+    "seed": Parameter("Of texts: the seed of the draws.", "whole number", SEED, least=0),
+    "tokens": Parameter(
+        "Of texts: the tokens of the source that BERTScore's expected text has: the most or the least similar ones, or "
+        "random ones.",
+        "word",
+        "most",
+        ("most", "least", "random"),
+    ),
+    "k": Parameter(
+        "Of texts: how many tokens: as many as the candidate or the references have, or a number.",
+        "size",
+        "reference",
+        ("candidate", "reference"),
+    ),
+}
+NORMALS_OF_TEXTS = ("U", "V1", "V2", "E")
+
+
+def _of_texts(name: Any, of: Measure, given: Mapping[str, Any]) -> Form:
+    """Return a measure of texts between its bounds."""
+    if name not in NORMALS_OF_TEXTS:
+        raise CalipersError(f"{name} of {of!r}: measures of texts are normalised by U, V1 and V2")
+    if not isinstance(of.form, TextForm):
+        raise CalipersError(f"{name} of {of!r}: a normalised measure is not normalised again; name the measure itself")
+    if name != "U" and of.form.chance is None:
+        raise CalipersError(
+            f"{name}({of!r}): {of.name} has no expected score, because random texts cannot be scored by it"
+        )
+    changed = {key: value for key, value in given.items() if key in OF_TEXTS and value != OF_TEXTS[key].default}
+    if other := [key for key, value in given.items() if key not in OF_TEXTS and value != DEFAULTS_OF_RANKINGS[key]]:
+        raise CalipersError(f"{other[0]} of {name}({of!r}) is for measures of rankings")
+    return NormalisedTextForm(of.form, name, tuple(changed.items()))
+
+
 def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Declaration:
     """Declare a normalisation of measures."""
 
-    def build(of: Measure, population: str, expected: str, ideal: str) -> Form:
+    def build(of: Measure, population: str, expected: str, ideal: str, **of_texts: Any) -> Form:
+        if of.reads == "texts":
+            rankings = {"population": population, "expected": expected, "ideal": ideal}
+            return _of_texts(name, of, {**rankings, **of_texts})
+        if changed := [key for key, value in of_texts.items() if value != OF_TEXTS[key].default]:
+            raise CalipersError(f"{changed[0]} of {name}({of!r}) is for measures of texts")
         if of.form.traits.is_normalised:
             raise CalipersError(
                 f"{name} of {of!r}: a normalised measure is not normalised again; name the measure itself"
@@ -389,12 +452,20 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
 
     build.__doc__ = sentence
     build.__module__ = __name__
-    declaring = measure(
-        name, example=f"{name}(nDCG@10)", of=OF, population=POPULATION, expected=EXPECTED, ideal=ATTAINABLE
-    )
-    return declaring(build)
+    of_rankings: dict[str, Any] = {"population": POPULATION, "expected": EXPECTED, "ideal": ATTAINABLE}
+    of_texts: Mapping[str, Any] = OF_TEXTS if name in NORMALS_OF_TEXTS else {}
+    return measure(name, example=f"{name}(nDCG@10)", of=OF, **of_rankings, **of_texts)(build)
 
 
+def _mean_of_random_texts(of: Measure, **given: Any) -> Form:
+    """Take the mean score of random texts, from which V1 and V2 start."""
+    if of.reads != "texts":
+        raise CalipersError(f"E of {of!r} is for measures of texts; calipers.bounds has expected scores of rankings")
+    return _of_texts("E", of, given)
+
+
+DEFAULTS_OF_RANKINGS = {"population": POPULATION.default, "expected": EXPECTED.default, "ideal": ATTAINABLE.default}
+E = measure("E", example="E(ROUGE-1)", reads="texts", of=OF, **OF_TEXTS)(_mean_of_random_texts)
 U = _declare("U", upper, "The score divided by the score of the ideal ranking.")
 W = _declare("W", worst_to_ideal, "The score on a scale from the worst ranking (0) to the ideal one (1).")
 V1 = _declare("V1", v1, "The score divided by the ideal score, reduced if random rankings score well too.")

@@ -16,7 +16,20 @@ from calipers.measures.populations import DEFAULT_POPULATION, NAMED, check_popul
 from calipers.support.record import Record
 
 ParameterType = Literal[
-    "whole number", "number", "word", "flag", "list", "table", "gain", "discount", "measure", "population", "any"
+    "whole number",
+    "number",
+    "word",
+    "flag",
+    "list",
+    "table",
+    "gain",
+    "discount",
+    "measure",
+    "population",
+    "size",
+    "model",
+    "file",
+    "any",
 ]
 DEEPEST_CUTOFF = (1 << 31) - 1
 
@@ -44,6 +57,9 @@ DESCRIPTIONS = {
     "discount": "another base such as jk10, a list of weights such as [0.5,0.3]",
     "measure": "a measure such as nDCG@10",
     "population": "collection(N)",
+    "size": "a whole number",
+    "file": "a file",
+    "model": "the name of a model, or a folder",
     "any": "any value",
 }
 
@@ -83,7 +99,7 @@ class Parameter(Record):
     def takes(self) -> str:
         """The accepted values, in words."""
         words = [str(choice) for choice in self.choices]
-        if self.type in ("gain", "discount", "population"):
+        if self.type in ("gain", "discount", "population", "size"):
             return ", ".join([*words, DESCRIPTIONS[self.type]])
         if words:
             return ", ".join(words)
@@ -112,6 +128,8 @@ class Parameter(Record):
             raise CalipersError(f"{refused} not {'one of ' if self.choices else ''}{self.takes}")
 
     def _fits(self, value: Any) -> bool:
+        if self.type == "size":
+            return value in self.choices or (isinstance(value, int) and not isinstance(value, bool) and value >= 1)
         if self.choices and self.type not in ("gain", "discount"):
             return not isinstance(value, bool) and value in self.choices
         match self.type:

@@ -5,15 +5,17 @@ The parser, the `repr`, the card in the manual, the common tests and the bounds 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from importlib import import_module
 from inspect import getdoc, getmodule, signature
 from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
-from calipers.measures.dialects import refusal, shortened
+from calipers.measures.dialects import from_rouge_score, refusal, shortened
 from calipers.measures.forms import Form
 from calipers.measures.forms.base import ComputationMethod
 from calipers.measures.forms.free import Free, UnjudgedGrade
@@ -26,7 +28,15 @@ Found = TypeVar("Found")
 
 COMMON = {"judged_only": JUDGED_ONLY}  # parameters of every measure
 Average = Literal["arithmetic", "geometric", "sum"]
-Reads = Literal["grades", "subtopics", "samples"]
+Reads = Literal["grades", "subtopics", "samples", "texts"]
+# The modules that declare measures of texts, by the names of the measures. They are loaded when a name is asked for.
+TEXT_MODULES = {
+    r"rouge.*": "calipers.texts.rouge_measures",
+    r"bert[-_]?score.*": "calipers.texts.bertscore_measure",
+    r"bleu|chrf(\+\+)?|ter": "calipers.texts.sacrebleu_measures",
+    r"em|exact_?match|token_?f1|nuggetrecall|citation(precision|recall|f1)": "calipers.texts.answer_measures",
+}
+F1_OF_TEXTS = "TokenF1"  # what F1 means without a cutoff: the measure of texts
 
 
 class Declaration(Record):
@@ -47,6 +57,7 @@ class Declaration(Record):
     reads: Reads = "grades"  # kind of judgments: a key of SAID_OF
     is_scorer: bool = False  # the function is a function of one ranking, not of parameters
     unjudged: UnjudgedGrade = "zero"  # the grade of unjudged documents for a function of one ranking
+    source: str = ""  # what the docstring of the module says of other measures
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -61,6 +72,8 @@ class Declaration(Record):
     @cached_property
     def citation(self) -> str:
         """The docstring of the module, which has formulas and references."""
+        if self.reads == "texts" and self.source:
+            return self.source
         return getdoc(getmodule(self.function)) or ""
 
     def build(self, judged_only: bool = False, **values: Any) -> Form:
@@ -98,6 +111,8 @@ class Declaration(Record):
 
 
 def _built_in(name: str) -> Declaration:
+    if (found := look_up(name, with_cutoff=False)) is not None and found[0].name == name:
+        return found[0]
     return _DECLARED[name]
 
 
@@ -154,15 +169,22 @@ def measure(
             reads=reads,
             unjudged=unjudged,
         )
-        keys = {known: known if as_written else known.lower() for known in (name, *aliases)}
-        for known, key in keys.items():
-            _refuse_taken(declaration, known, key)
-        _DECLARED[name] = declaration
-        _BY_NAME.update(dict.fromkeys(keys.values(), (declaration, {})))
-        _forget_cached()
-        return declaration
+        return register(declaration, as_written)
 
     return declare
+
+
+def register(declaration: Declaration, as_written: bool = False) -> Declaration:
+    """Make a measure known under its names."""
+    keys = {known: known if as_written else known.lower() for known in (declaration.name, *declaration.aliases)}
+    if declaration.reads == "texts" and _is_built_in(declaration):
+        keys.pop("F1", None)  # of rankings; see `look_up`
+    for known, key in keys.items():
+        _refuse_taken(declaration, known, key)
+    _DECLARED[declaration.name] = declaration
+    _BY_NAME.update(dict.fromkeys(keys.values(), (declaration, {})))
+    _forget_cached()
+    return declaration
 
 
 def of_function(function: Callable[..., Any]) -> Measure:
@@ -197,10 +219,10 @@ def as_measure(given: str | Measure | Declaration) -> Measure:
 def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
     """Raise an error if a name belongs to another measure, or if a user's measure has the name of a built-in one."""
     own = not _is_built_in(declaration)
-    if own and (reason := refusal(name)):
-        raise CalipersError(f"a measure cannot be called '{name}': {reason}")
-    taken = _BY_NAME.get(name) or _BY_NAME.get(key)
+    taken = look_up(name) if own else _BY_NAME.get(name) or _BY_NAME.get(key)
     if taken is None:
+        if own and (reason := refusal(name)):
+            raise CalipersError(f"a measure cannot be called '{name}': {reason}")
         return
     if own and _is_built_in(taken[0]):
         raise CalipersError(f"the name '{name}' is taken by the built-in measure '{taken[0].name}': take another name")
@@ -210,7 +232,7 @@ def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
 
 def _is_built_in(declaration: Declaration) -> bool:
     module = getattr(declaration.function, "__module__", None) or ""  # code that `exec` runs has no module
-    return module.startswith("calipers.measures.")
+    return module.startswith(("calipers.measures.", "calipers.texts."))
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
@@ -239,12 +261,15 @@ def _forget_cached() -> None:
 
 def all_declared() -> list[Declaration]:
     """Return every declared measure: those of one grade per document first, each kind in alphabetical order."""
+    load_measures_of_texts()
     kinds = get_args(Reads)
     return sorted(_DECLARED.values(), key=lambda each: (kinds.index(each.reads), each.name.lower()))
 
 
 def declared(reads: Reads = "grades") -> Iterator[Declaration]:
     """Yield every declared measure of such judgments."""
+    if reads == "texts":
+        load_measures_of_texts()
     yield from [declaration for declaration in _DECLARED.values() if declaration.reads == reads]
 
 
@@ -254,7 +279,15 @@ def examples(reads: Reads = "grades") -> list[str]:
 
 
 def known_names() -> list[str]:
+    load_measures_of_texts()
     return sorted(_BY_NAME)
+
+
+def load_measures_of_texts(name: str | None = None) -> None:
+    """Load the module that declares a measure of texts, or all of them."""
+    for pattern, module in TEXT_MODULES.items():
+        if name is None or re.fullmatch(pattern, name, re.IGNORECASE):
+            import_module(module)
 
 
 def other_names(declaration: Declaration) -> list[str]:
@@ -262,14 +295,28 @@ def other_names(declaration: Declaration) -> list[str]:
     found = []
     for name, (of, fixed) in _BY_NAME.items():
         if of is declaration and name not in (declaration.name, declaration.name.lower()):
-            sets = ", ".join(f"{key}={_written(value)}" for key, value in fixed.items())
+            sets = ", ".join(f"{key}={written_value(value)}" for key, value in fixed.items())
             found.append(f"{name} ({sets})" if sets else name)
     return found
 
 
-def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
-    """Return the declaration for a name or alias, and the parameters that the alias sets."""
-    return _BY_NAME.get(name) or _BY_NAME.get(name.lower())
+def look_up(name: str, with_cutoff: bool = True) -> tuple[Declaration, Mapping[str, Any]] | None:
+    """Return the declaration for a name or alias, and the parameters that the alias sets.
+
+    with_cutoff: without a cutoff, F1 is the measure of texts.
+
+    >>> look_up("F1"), look_up("F1", with_cutoff=False)
+    ((F, {'beta': 1}), (F1, {}))
+    """
+    if not with_cutoff and name.lower() == "f1":
+        name = F1_OF_TEXTS
+    if (found := _BY_NAME.get(name) or _BY_NAME.get(name.lower())) is None:
+        load_measures_of_texts(name)
+        ours, given = from_rouge_score(name) or (name.lower(), {})
+        found = _BY_NAME.get(ours)
+        if found is not None and given:
+            found = found[0], given
+    return found
 
 
 class Measure(Record):
@@ -391,8 +438,10 @@ class Measure(Record):
 
     def __repr__(self) -> str:
         at = self.declaration.at
-        inner = ", ".join(repr(v) if k == "of" else f"{k}={_written(_thawed(v))}" for k, v in self.given if k != at)
-        at = f"@{_written(dict(self.given)[at])}" if at in dict(self.given) else ""
+        inner = ", ".join(
+            repr(v) if k == "of" else f"{k}={written_value(_thawed(v))}" for k, v in self.given if k != at
+        )
+        at = f"@{written_value(dict(self.given)[at])}" if at in dict(self.given) else ""
         return f"{self.name}({inner}){at}" if inner else f"{self.name}{at}"
 
 
@@ -405,6 +454,8 @@ FOR_WHAT = {
 
 def _unlike(measure: Measure, kind: str) -> str:
     """Return the error message for a measure with judgments of another kind."""
+    if measure.reads == "texts":
+        return f"{measure!r} scores texts, not rankings: see calipers.read_texts"
     needed = "one grade per document" if measure.reads == "grades" else SAID_OF[measure.reads]
     hint = f"; they are for {FOR_WHAT[kind]}" if kind in FOR_WHAT else ""
     return f"{measure!r} needs {needed}, but these look like {SAID_OF[kind]}{hint}"
@@ -422,11 +473,16 @@ def _thawed(value: Any) -> Any:
     return list(value[1]) if isinstance(value, tuple) and value[0] == "list" else value
 
 
-def _written(value: Any) -> str:
+WORD = re.compile(r"[\w.+~/\\:-]+(\(\d+\))?")  # a value that needs no quotes
+
+
+def written_value(value: Any) -> str:
+    """Return the value of a parameter as names of measures have it."""
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_written(k)}:{_written(v)}" for k, v in value.items()) + "}"
+        return "{" + ",".join(f"{written_value(k)}:{written_value(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(_written(v) for v in value) + "]"
+        return "[" + ",".join(written_value(v) for v in value) + "]"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
-    return str(value)
+    text = str(value)
+    return text if not isinstance(value, str) or WORD.fullmatch(text) else f'"{text}"'

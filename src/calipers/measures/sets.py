@@ -20,13 +20,13 @@ from calipers.measures.weights import FLAT
 from calipers.support.record import Record
 
 
-@measure("SetP", rel=REL, aliases=("set_P",))
+@measure("SetP", rel=REL, aliases=("set_P", "ContextPrecision"))
 def set_precision(rel: float) -> Form:
     """The share of the retrieved documents that are relevant."""
     return Counted(_precision, rel)
 
 
-@measure("SetR", rel=REL, aliases=("set_recall",))
+@measure("SetR", rel=REL, aliases=("set_recall", "ContextRecall"))
 def set_recall(rel: float) -> Form:
     """The share of the relevant documents that are retrieved."""
     return Counted(_recall, rel)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     )
     from calipers.texts.answer_retrieval import retrieval_scores as retrieval_scores
     from calipers.texts.bertscore import Matcher as Matcher, bert_score as bert_score, matcher as matcher
+    from calipers.texts.bertscore_measure import BERTScore as BERTScore
     from calipers.texts.bounded_scores import Progress as Progress
     from calipers.texts.caches import ScoreCache as ScoreCache
-    from calipers.texts.cards import text_measure_card as text_measure_card
     from calipers.texts.collection import Document as Document, TextCollection as TextCollection
     from calipers.texts.encoder import Encoder as Encoder
     from calipers.texts.evaluation import (
@@ -47,9 +47,7 @@ if TYPE_CHECKING:
         Context as Context,
         Expectation as Expectation,
         Scorer as Scorer,
-        TextDeclaration as TextDeclaration,
         TextTask as TextTask,
-        import_text_measures as import_text_measures,
         measure as measure,
     )
     from calipers.texts.report_page import write_text_report as write_text_report

@@ -35,12 +35,12 @@ from calipers.lists import Floats
 from calipers.support.plurals import counted
 from calipers.texts.answer_judgments import AnswerJudgments, Nugget, Statement
 from calipers.texts.bounded_scores import Progress
-from calipers.texts.registry import FROM_0_TO_1, PARTS, Context, Scorer, TextDeclaration, TextTask, declare, measure
+from calipers.texts.registry import FROM_0_TO_1, PARTS, Context, Scorer, TextTask, declare, measure
 from calipers.texts.tokens import spaced
 
 VITAL_WEIGHT, OKAY_WEIGHT = 1.0, 0.5
-NUGGET_PARTS = ("vital", "vital_strict", "weighted", "weighted_strict", "strict", "all", "")  # the last one is all
-CITATION_PARTS = ("strict", "")
+NUGGET_PARTS = ("vital", "vital_strict", "weighted", "weighted_strict", "strict", "all")
+CITATION_PARTS = ("strict", "all")
 SQUAD = "Rajpurkar et al., SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016."
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation + "。、，．！？；：「」『』（）《》〈〉【】・…")
@@ -234,39 +234,37 @@ class JudgedScorer(Scorer):
         return tuple(found)
 
 
-def _nuggets(context: Context, name: str) -> Scorer:
+def nuggets_scorer(context: Context, name: str) -> Scorer:
     """Return the scorer of nuggets."""
 
     def values(judged: AnswerJudgments) -> list[float]:
         found = nugget_recall(judged.nuggets or ())
-        return [found[part or "all"] for part in NUGGET_PARTS]
+        return [found[part] for part in NUGGET_PARTS]
 
     return JudgedScorer(name, context, "nuggets", values, len(NUGGET_PARTS))
 
 
-def _citations(context: Context, name: str) -> Scorer:
+def citations_scorer(context: Context, name: str) -> Scorer:
     """Return the scorer of one measure of citations."""
     place = ("CitationPrecision", "CitationRecall", "CitationF1").index(name)
 
     def values(judged: AnswerJudgments) -> list[float]:
-        return [citation_support(judged.statements or (), bool(part))[place] for part in CITATION_PARTS]
+        return [citation_support(judged.statements or (), part == "strict")[place] for part in CITATION_PARTS]
 
     return JudgedScorer(name, context, "statements", values, len(CITATION_PARTS))
 
 
 declare(
-    TextDeclaration(
-        "NuggetRecall",
-        _nuggets,
-        NUGGET_PARTS,
-        chance=None,
-        needs="judgments",
-        range=FROM_0_TO_1,
-        sentence="Mean support of the nuggets (facts that a good answer states) by an answer.",
-        formula="NuggetRecall = sum of support (0, 0.5 or 1) / number of nuggets",
-        citation="Pradeep et al., Initial nugget evaluation results for the TREC 2024 RAG track with the "
-        "AutoNuggetizer framework, 2024.",
-    )
+    "NuggetRecall",
+    nuggets_scorer,
+    NUGGET_PARTS,
+    chance=None,
+    needs="judgments",
+    range=FROM_0_TO_1,
+    sentence="Mean support of the nuggets (facts that a good answer states) by an answer.",
+    formula="NuggetRecall = sum of support (0, 0.5 or 1) / number of nuggets",
+    citation="Pradeep et al., Initial nugget evaluation results for the TREC 2024 RAG track with the "
+    "AutoNuggetizer framework, 2024.",
 )
 _CITATIONS = {
     "CitationPrecision": (
@@ -284,16 +282,13 @@ _CITATIONS = {
 }
 for _name, (_sentence, _formula) in _CITATIONS.items():
     declare(
-        TextDeclaration(
-            _name,
-            _citations,
-            CITATION_PARTS,
-            chance=None,
-            needs="judgments",
-            range=FROM_0_TO_1,
-            sentence=_sentence,
-            formula=_formula,
-            citation="Liu, Zhang & Liang, Evaluating verifiability in generative search engines, Findings of EMNLP "
-            "2023.",
-        )
+        _name,
+        citations_scorer,
+        CITATION_PARTS,
+        chance=None,
+        needs="judgments",
+        range=FROM_0_TO_1,
+        sentence=_sentence,
+        formula=_formula,
+        citation="Liu, Zhang & Liang, Evaluating verifiability in generative search engines, Findings of EMNLP 2023.",
     )

@@ -6,7 +6,7 @@ file, or from judgments of the same questions.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -14,54 +14,11 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.sources import JudgmentsLike
-from calipers.errors import CalipersError, UnknownName
+from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import evaluate
-from calipers.measures.grammar import parse_all
 from calipers.results.scores import Coverage, Reason, Scores
 from calipers.statistics.bounded_intervals import ends_of
 from calipers.texts.collection import TextCollection
-from calipers.texts.measure_names import text_measure, words_of
-
-# Names of RAGAS for measures of the retrieved ids.
-CONTEXT_MEASURES = {"ContextPrecision": "SetP", "ContextRecall": "SetR"}
-
-
-def split_measures(names: Sequence[str], other_scores: Container[str] = ()) -> tuple[list[str], list[str], list[str]]:
-    """Split measure names into measures of texts, measures of rankings, and scores of other tools.
-
-    >>> split_measures(["EM,nDCG(gain=exp)@10 V2(F1)", "V2(AP)", "faithfulness"], {"faithfulness"})
-    (['EM', 'V2(F1)'], ['nDCG(gain=exp)@10', 'V2(AP)'], ['faithfulness'])
-    """
-    texts: list[str] = []
-    rankings: list[str] = []
-    others: list[str] = []
-    for given in names:
-        for name in [given] if given in other_scores else words_of(given):
-            if name in other_scores:
-                others.append(name)
-                continue
-            try:
-                text_measure(name)
-            except UnknownName as unknown:
-                try:
-                    parse_all(ranking_measure(name))
-                except CalipersError:
-                    raise unknown from None
-                rankings.append(name)
-            else:
-                texts.append(name)
-    return texts, list(dict.fromkeys(rankings)), list(dict.fromkeys(others))
-
-
-def ranking_measure(name: str) -> str:
-    """Return the ranking measure that a name stands for.
-
-    >>> ranking_measure("ContextRecall(rel=2)"), ranking_measure("nDCG@10")
-    ('SetR(rel=2)', 'nDCG@10')
-    """
-    head, parenthesis, rest = name.partition("(")
-    known = {each.lower(): measure for each, measure in CONTEXT_MEASURES.items()}
-    return known.get(head.lower(), head) + parenthesis + rest
 
 
 def retrieval_scores(
@@ -109,10 +66,7 @@ def scores_and_remarks(
                 f"{asked}: no relevant documents are known; add the field 'relevant', or give judgments",
                 file=collection.name,
             )
-    meant = [ranking_measure(name) for name in measures]
-    found = evaluate(judgments, runs, meant, unmatched="warn", warn=False, **scoring)
-    if len(found.measures) == len(measures):
-        found = replace(found, measures=tuple(measures))
+    found = evaluate(judgments, runs, measures, unmatched="warn", warn=False, **scoring)
     answered = np.array([[query in runs[system] for query in found.queries] for system in found.systems])
     own = replace(found, reasons=np.where(answered, found.reasons, 0).astype(np.uint8))
     shape = (len(found.measures), len(collection.systems), len(collection.documents))

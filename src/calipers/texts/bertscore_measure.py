@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.measures.parameters import Parameter
+from calipers.measures.registry import Measure
 from calipers.support.batching import batches
-from calipers.texts.bertscore import Matcher, over_references
+from calipers.texts.bertscore import Matcher, matcher, over_references
 from calipers.texts.bounded_scores import Progress
 from calipers.texts.collection import TextCollection
-from calipers.texts.encoder import Encoded
+from calipers.texts.encoder import BATCH as USUAL_BATCH, Encoded, Encoder
 from calipers.texts.keywords import expected_parts, expected_texts, tokens_of_references
 from calipers.texts.options import TextOptions
 from calipers.texts.random_texts import needed_source
-from calipers.texts.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
+from calipers.texts.registry import PARTS, REFERENCES, Context, Expectation, Scorer, TextTask, declare, written
 
+# Variables of the environment: the usual model, where it computes, texts at once, and a folder for vectors.
+ENCODER, DEVICE, BATCH, CACHE = "CALIPERS_ENCODER", "CALIPERS_DEVICE", "CALIPERS_BATCH", "CALIPERS_CACHE"
 AT_ONCE = 4096  # texts whose vectors are in memory at once
 KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.texts.keywords
 
@@ -23,11 +29,14 @@ KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.texts.key
 class BertScorer(Scorer):
     """BERTScore with one matcher."""
 
-    def __init__(self, matcher: Matcher, options: TextOptions) -> None:
+    def __init__(self, matcher: Matcher, options: TextOptions, name: str = "") -> None:
+        self.shown = "" if name else matcher.name
         self.name = matcher.name
         self._matcher, self._options = matcher, options
+        self.signature = matcher.name if name else ""
+        self.can_be_negative = matcher.baseline is not None
         if matcher.idf is None and matcher.baseline is None:  # those are counted and read elsewhere
-            self.identity = f"{self.name} {matcher.encoder.cache_key} {options.several}"
+            self.identity = f"{matcher.name} {matcher.encoder.cache_key} {options.several}"
         self._cut: set[str] = set()
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -57,9 +66,9 @@ class BertScorer(Scorer):
     def knows(self, chance: str) -> bool:
         return chance == KEYWORDS
 
-    def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
+    def expected(self, tasks: Sequence[TextTask], options: TextOptions) -> list[Expectation]:
         """Return the expected scores of key tokens. They depend on the summary only if k is the candidate's length."""
-        keywords, several = self._options.keywords, self._options.several
+        keywords, several = options.keywords, self._options.several
         sources = [needed_source(task.document) for task in tasks]
         encoded = self._encode(
             [*sources, *(text for task in tasks for text in (*task.texts, *task.document.references))]
@@ -97,22 +106,74 @@ def encoded_references(collection: TextCollection, encoded: dict[str, Encoded]) 
     return [[encoded[text] for text in document.references] for document in collection.documents]
 
 
-def _prepare(context: Context, name: str) -> Scorer:
-    """Return the scorer of BERTScore."""
-    if context.matcher is None:
-        raise CalipersError(f"{name} needs an encoder: the name of a model, or its folder")
-    return BertScorer(context.matcher, context.options)
+def prepare(context: Context, name: str, **given: Any) -> Scorer:
+    """Return the scorer of BERTScore. Without parameters, it has the model of the context."""
+    changed = {key: value for key, value in given.items() if value != PARAMETERS[key].default}
+    if not changed and context.matcher is not None:
+        return BertScorer(context.matcher, context.options)
+    return BertScorer(_matcher(context, name, **given), context.options, written(name, changed))
 
 
-declare(
-    TextDeclaration(
-        "BERTScore",
-        _prepare,
-        PARTS,
-        chance=KEYWORDS,
-        sentence="Similarity of the tokens of a text and a reference, by their vectors in context.",
-        formula="F1 of P and R: mean over the tokens of the text (or reference) of the largest cosine with a token of "
-        "the other",
-        citation="Zhang et al., BERTScore: evaluating text generation with BERT, ICLR 2020.",
-    )
+def _matcher(context: Context, name: str, model: Any, layer: int | None, idf: bool, rescale: str | None) -> Matcher:
+    """Return the model with these parameters, which measures with the same model share."""
+    if isinstance(model, Matcher):
+        return model
+    wanted = model or os.environ.get(ENCODER)
+    if isinstance(wanted, Encoder):
+        encoder = wanted
+    elif wanted is None and context.matcher is not None:
+        encoder = context.matcher.encoder
+    elif wanted is None:
+        raise CalipersError(
+            f"{name} needs a model: its name or folder, as in {name}(model=roberta-large), or in {ENCODER}"
+        )
+    else:
+        key = "encoder", str(wanted), layer
+        if key not in context.shared:
+            context.shared[key] = Encoder(
+                wanted,
+                layer,
+                device=os.environ.get(DEVICE) or None,
+                cache=os.environ.get(CACHE) or None,
+                batch=_batch(),
+            )
+        encoder = context.shared[key]
+    references = [text for document in context.collection.documents for text in document.references]
+    return matcher(encoder, references, idf=idf, baseline=rescale)
+
+
+def _batch() -> int:
+    """Return how many texts are encoded together."""
+    given = os.environ.get(BATCH) or str(USUAL_BATCH)
+    if not given.isdecimal() or int(given) < 1:
+        raise CalipersError(f"{BATCH}={given} is not a whole number of at least 1")
+    return int(given)
+
+
+def BERTScore(encoder: Encoder | Matcher | str | None = None, **parameters: Any) -> Measure:
+    """Return the measure BERTScore with a model that is open already, and with other parameters of the measure.
+
+    >>> BERTScore("roberta-large", layer=17)
+    BERTScore(model=roberta-large, layer=17)
+    """
+    return DECLARATION(**({} if encoder is None else {"model": encoder}), **parameters)
+
+
+PARAMETERS = {
+    "model": Parameter("A model of the Hugging Face hub, or a folder.", "model", open=f"the model in {ENCODER}"),
+    "layer": Parameter("Layer of the model.", "whole number", least=0, open="the best known, else the last"),
+    "idf": Parameter("Weight tokens by their inverse document frequency in the references.", "flag", False),
+    "rescale": Parameter("A baseline file of bert-score (LAYER,P,R,F), by which scores are rescaled.", "file"),
+}
+DECLARATION = declare(
+    "BERTScore",
+    prepare,
+    PARTS,
+    chance=KEYWORDS,
+    parameters={**PARAMETERS, "references": REFERENCES},
+    options={"references": "several"},
+    sentence="Similarity of the tokens of a text and a reference, by their vectors in context.",
+    formula="F1 of P and R: mean over the tokens of the text (or reference) of the largest cosine with a token of "
+    "the other",
+    citation="Zhang et al., BERTScore: evaluating text generation with BERT, ICLR 2020.",
 )

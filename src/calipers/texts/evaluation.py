@@ -13,20 +13,21 @@ import numpy as np
 from calipers.collection.sources import JudgmentsLike
 from calipers.errors import CalipersError, UnknownName, place_of, warn_user
 from calipers.lists import Floats
+from calipers.measures.grammar import MeasuresLike
 from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.results.scores import Reason, Scores
 from calipers.support.plurals import counted, plural_of, verb
-from calipers.texts.answer_retrieval import scores_and_remarks, side_by_side, split_measures
+from calipers.texts.answer_retrieval import scores_and_remarks, side_by_side
 from calipers.texts.bertscore import Matcher, matcher
-from calipers.texts.bertscore_measure import texts_to_encode
+from calipers.texts.bertscore_measure import CACHE, ENCODER, texts_to_encode
 from calipers.texts.bounded_scores import BoundedScores, Progress
 from calipers.texts.caches import ScoreCache
 from calipers.texts.collection import ANSWERS, TextCollection
 from calipers.texts.encoder import Encoder
-from calipers.texts.measure_names import text_measures
+from calipers.texts.measure_names import asked_measures
 from calipers.texts.options import TEXTS, TextOptions
 from calipers.texts.random_texts import RandomTexts
-from calipers.texts.registry import Context
+from calipers.texts.registry import Context, Scorer
 from calipers.texts.scoring import bounded
 from calipers.texts.text_files import TextsLike, as_collection, scores_by_text
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from calipers.questions.metaeval.human_agreement import HumanCorrelation
     from calipers.questions.metaeval.meta_evaluation import TextMetaEvaluation
 
-ENCODER, CACHE = "CALIPERS_ENCODER", "CALIPERS_CACHE"  # variables of the environment: a model, and a folder
 ROUGE = "ROUGE-1 ROUGE-2 ROUGE-L"
 EncoderLike = str | Encoder | Matcher | Callable[[], Matcher]
 RETRIEVAL = "ContextPrecision ContextRecall nDCG@10"
@@ -57,7 +57,7 @@ class Evaluation:
     def __init__(
         self,
         data: TextsLike,
-        measures: str | Sequence[str] | None = None,
+        measures: MeasuresLike | None = None,
         *,
         judgments: JudgmentsLike | None = None,
         scores: TextsLike | None = None,
@@ -88,13 +88,13 @@ class Evaluation:
         self.lower = (lower,) if isinstance(lower, str) else tuple(lower)
         self.progress = progress
         self._cache = cache or os.environ.get(CACHE) or None
-        self._encoder = encoder = encoder or os.environ.get(ENCODER) or None
-        if measures is None or (not isinstance(measures, str) and not measures):
-            measures = default_measures(collection, encoder is not None, judgments is not None)
-        asked, self.rankings, self.other_scores = split_measures(
-            [measures] if isinstance(measures, str) else measures, collection.other_scores
-        )
-        self.measures = tuple(text_measures(asked)) if asked or not (self.rankings or self.other_scores) else ()
+        self._encoder = encoder
+        if measures is None or (isinstance(measures, list | tuple) and not measures):
+            has_encoder = encoder is not None or bool(os.environ.get(ENCODER))
+            measures = default_measures(collection, has_encoder, judgments is not None)
+        asked = asked_measures(measures, collection.other_scores)
+        self.measures, self.rankings, self.other_scores = asked.texts, asked.rankings, asked.others
+        self.lower = tuple(dict.fromkeys((*self.lower, *asked.lower)))
         for name in self.lower:
             if name not in collection.other_scores:
                 raise UnknownName.among("score of another tool", name, collection.other_scores)
@@ -103,16 +103,14 @@ class Evaluation:
     @property
     def needs_encoder(self) -> bool:
         """True if a measure is BERTScore."""
-        return any(measure.base == "BERTScore" for measure in self.measures)
+        return any(measure.base.startswith("BERTScore") for measure in self.measures)
 
     @cached_property
     def matcher(self) -> Matcher | None:
-        """The model of BERTScore, fitted to the references; None if no measure needs it."""
+        """The model of BERTScore, fitted to the references; None if no measure needs it, or names its own."""
         given = self._encoder
-        if not self.needs_encoder:
+        if given is None or not self.needs_encoder:
             return None
-        if given is None:
-            raise CalipersError("BERTScore needs an encoder: the name of a model, or its folder")
         if isinstance(given, Matcher) or callable(given):
             return given if isinstance(given, Matcher) else given()
         made = given if isinstance(given, Encoder) else Encoder(given, cache=self._cache)
@@ -138,8 +136,9 @@ class Evaluation:
     def steps(self) -> int:
         """The total that `progress` reaches: documents, and texts for BERTScore."""
         bases = dict.fromkeys(measure.base for measure in self.measures)
-        count = len(self.collection.documents) * sum(base != "BERTScore" for base in bases)
-        return count + (len(texts_to_encode(self.collection)) if "BERTScore" in bases else 0)
+        encoded = [base for base in bases if base.startswith("BERTScore")]
+        count = len(self.collection.documents) * (len(bases) - len(encoded))
+        return count + len(encoded) * len(texts_to_encode(self.collection))
 
     # -- scores ------------------------------------------------------------------------------------
 
@@ -147,22 +146,36 @@ class Evaluation:
     def bounded(self) -> dict[str, BoundedScores]:
         """Scores, expected scores and upper bounds by measure (ROUGE-1, BERTScore)."""
         kept = None if self._cache is None else ScoreCache(self._cache)
+        context = Context(self.collection, self.options, self.matcher, kept)
+        scorers: dict[str, Scorer] = {}
         for measure in self.measures:
-            rescaled = measure.base == "BERTScore" and self.matcher is not None and self.matcher.baseline is not None
-            if rescaled and measure.normal in ("V1", "V2"):
+            if measure.base not in scorers:
+                scorers[measure.base] = measure.form.prepare(replace(context, options=measure.scoring(self.options)))
+            if scorers[measure.base].can_be_negative and measure.normal in ("V1", "V2"):
                 raise CalipersError(
                     f"{measure.named()} needs scores of at least 0, and rescaled scores can be negative; do not rescale"
                 )
-        context = Context(self.collection, self.options, self.matcher, kept)
-        bases = {measure.base: measure.declaration for measure in self.measures}
-        scorers = {base: declaration.prepare(context, base) for base, declaration in bases.items()}
-        expects = {measure.base for measure in self.measures if measure.expects}
-        upper = {measure.base for measure in self.measures if measure.normal in ("U", "V1", "V2")}
-        drawn = RandomTexts(self.collection, self.options)
-        return {
-            base: bounded(context, bases[base], scorer, drawn, base in expects, base in upper, self.progress)
-            for base, scorer in scorers.items()
-        }
+        found: dict[str, BoundedScores] = {}
+        scored: dict[str, Floats] = {}
+        random: dict[TextOptions, RandomTexts] = {}
+        for measure in self.measures:
+            if measure.key in found:
+                continue
+            same = [each for each in self.measures if each.key == measure.key]
+            options = measure.bounds(self.options)
+            drawn = random.setdefault(options, RandomTexts(self.collection, options))
+            found[measure.key] = bounded(
+                replace(context, options=options),
+                measure.form,
+                scorers[measure.base],
+                drawn,
+                any(each.expects for each in same),
+                any(each.normal in ("U", "V1", "V2") for each in same),
+                self.progress,
+                scored.get(measure.base),
+            )
+            scored[measure.base] = found[measure.key].parts
+        return found
 
     @cached_property
     def scores(self) -> Scores:
@@ -175,11 +188,11 @@ class Evaluation:
     def _of_texts(self) -> Scores | None:
         if not self.measures:
             return None
-        names = [measure.named(self.bounded[measure.base].name) for measure in self.measures]
-        values = np.stack([self.bounded[measure.base].value(measure) for measure in self.measures])
+        names = [measure.named(self.bounded[measure.key].name) for measure in self.measures]
+        values = np.stack([self.bounded[measure.key].value(measure) for measure in self.measures])
         each = list(zip(names, self.measures, strict=True))
-        sampled = {name: measure for name, measure in each if self.bounded[measure.base].is_sampled(measure)}
-        errors = {n: float(np.nanmax(self.bounded[measure.base].error(measure))) for n, measure in sampled.items()}
+        sampled = {name: measure for name, measure in each if self.bounded[measure.key].is_sampled(measure)}
+        errors = {n: float(np.nanmax(self.bounded[measure.key].error(measure))) for n, measure in sampled.items()}
         about = {
             "lower": [name for name, measure in each if measure.lower],
             "exactness": dict.fromkeys(sampled, "sampled"),
@@ -213,11 +226,15 @@ class Evaluation:
     def _check(self) -> None:
         bare = next((each.id for each in self.collection.documents if not each.references), None)
         for measure in self.measures:
-            if bare is not None and measure.declaration.needs in ("", "references"):
+            if bare is not None and measure.form.needs in ("", "references"):
                 raise CalipersError(
                     f"{self.collection.kind.unit} '{bare}' has no reference, which {measure.named()} needs"
                 )
-            if measure.expects and measure.base == "ROUGE-Lsum" and self.options.chance in (None, "words"):
+            if (
+                measure.expects
+                and measure.base.startswith("ROUGE-Lsum")
+                and measure.bounds(self.options).chance in (None, "words")
+            ):
                 raise CalipersError(f"{measure.named()}: words drawn at random form no sentences; normalise ROUGE-L")
 
     # -- notes ---------------------------------------------------------------------------------------
@@ -258,11 +275,11 @@ class Evaluation:
             return ()
         text = self.collection.kind.text
         found = []
-        for base, measured in self.bounded.items():
+        for key, measured in self.bounded.items():
             own = [
                 (name, each)
                 for name, each in zip(self.scores.measures, self.measures, strict=False)
-                if each.base == base and measured.is_sampled(each)
+                if each.key == key and measured.is_sampled(each)
             ]
             if measured.signature:
                 found.append(f"{measured.name}: {measured.signature}")
@@ -290,16 +307,17 @@ class Evaluation:
     @property
     def cannot_reorder(self) -> tuple[str, ...]:
         """Measures whose V1 and V2 keep the order of the texts about a document."""
-        wanted = {measure.base for measure in self.measures if measure.normal in ("V1", "V2")}
-        return tuple(self.bounded[base].name for base in wanted if self.bounded[base].same_within_documents)
+        wanted = dict.fromkeys(measure.key for measure in self.measures if measure.normal in ("V1", "V2"))
+        return tuple(self.bounded[key].name for key in wanted if self.bounded[key].same_within_documents)
 
     def base_of(self, measure: str) -> str | None:
         """Return the name of the measure that was normalised, or None if it was not asked for."""
         place = place_of("measure", measure, self.scores.measures)
         asked = self.measures[place] if place < len(self.measures) else None
-        if asked is None or asked.normal not in ("V1", "V2") or replace(asked, normal="") not in self.measures:
+        if asked is None or asked.normal not in ("V1", "V2"):
             return None
-        return self.scores.measures[self.measures.index(replace(asked, normal=""))]
+        plain = ((asked.base, asked.part, "") == (each.base, each.part, each.normal) for each in self.measures)
+        return next((name for name, is_base in zip(self.scores.measures, plain, strict=False) if is_base), None)
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -455,7 +473,8 @@ def default_measures(collection: TextCollection, has_encoder: bool = False, has_
     ranked = any(each.retrieved is not None for each in judged)
     if ranked and (has_judgments or any(document.relevant for document in documents)):
         found.append(RETRIEVAL)
-    return [*found, *collection.other_scores] or [ROUGE]
+    words = " ".join(found).split()
+    return [*found, *(f'"{name}"' for name in collection.other_scores if name not in words)] or [ROUGE]
 
 
 def evaluate_texts(

@@ -1,32 +1,53 @@
-"""Names of text measures: a declared measure, one of its parts, and U, V1, V2 or E of it.
+"""Measures of texts as scorers see them: a measure with its words and references, one of its parts, and U, V1, V2 or E.
 
-ROUGE-2(part=recall)      precision, recall or f1 (the default)
-V2(ROUGE-1)               the score between that of random texts (0) and the upper bound (1)
-E(ROUGE-1)                the mean score of random texts
+ROUGE-2(part=recall)                precision, recall or f1 (the default)
+ROUGE-1(stem=true, references=mean) stems of words; the mean over several references
+V2(ROUGE-1, random=sentences)       the score between that of random texts (0) and the upper bound (1)
+E(ROUGE-1)                          the mean score of random texts
+"lower name"(lower=true)            a column of scores that the data bring along, by its exact name
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from calipers.errors import CalipersError, UnknownName
-from calipers.statistics.bounded_intervals import Ends
-from calipers.texts.registry import TextDeclaration, look_up
-from calipers.texts.rouge_scores import rouge_name
-
-_NORMAL = re.compile(r"(U|V1|V2|E)\((.+)\)$", re.IGNORECASE)
-_PLAIN = re.compile(r"([\w+.-]+)(?:\(\s*part\s*=\s*(\w+)\s*\))?$")
+from calipers.errors import CalipersError, UnknownName, suggestion
+from calipers.measures.dialects import split_alias, typed_names
+from calipers.measures.forms.texts import Ends, NormalisedTextForm, TextForm
+from calipers.measures.grammar import MeasuresLike, parse_all
+from calipers.measures.registry import Declaration, Measure
+from calipers.support.record import Record
+from calipers.texts.options import TextOptions
 
 
 @dataclass(frozen=True)
 class TextMeasure:
     """A part of a declared measure, as it is or normalised."""
 
-    base: str  # ROUGE-1, ..., BERTScore
-    part: str = "f1"  # empty for a measure that is one number
+    base: str  # ROUGE-1, ..., BERTScore(layer=17)
+    form: TextForm = field(compare=False)
+    part: str = ""  # empty for a measure that is one number
     normal: str = ""  # U, V1, V2, E, or empty
+    options: tuple[tuple[str, Any], ...] = ()  # random texts and upper bounds, where they are not the usual ones
+    alias: str = ""  # a short name of one's own
+
+    @staticmethod
+    def of(measure: Measure, alias: str = "") -> TextMeasure:
+        """Return a measure of texts as scorers see it."""
+        form = measure.form
+        if isinstance(form, NormalisedTextForm):
+            return TextMeasure(form.base.name, form.base, form.base.part, form.normal, form.options, alias)
+        if not isinstance(form, TextForm):
+            raise UnknownName(f"'{measure!r}' is not a measure of texts, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
+        return TextMeasure(form.name, form, form.part, alias=alias)
+
+    @property
+    def key(self) -> str:
+        """The measure, with the random texts and upper bounds of normalised ones if they are not the usual ones."""
+        return f"{self.base}{_listed(self.options)}"
 
     @property
     def expects(self) -> bool:
@@ -34,98 +55,140 @@ class TextMeasure:
         return self.normal in ("V1", "V2", "E")
 
     @property
-    def declaration(self) -> TextDeclaration:
-        return look_up(self.base)[0]
-
-    @property
     def lower(self) -> bool:
         """True if a lower score is better. For normalised measures, higher is always better."""
-        return self.declaration.lower and self.normal in ("", "E")
+        return self.form.lower and self.normal in ("", "E")
 
     @property
     def ends(self) -> Ends:
         """The lowest and the highest score of any text, each None if it is unknown."""
-        low, high = self.declaration.range
-        if self.normal in ("", "E"):
-            return low, high
-        return None if low is None else -1.0 if self.normal == "V2" else 0.0, 1.0
+        return NormalisedTextForm(self.form, self.normal).range if self.normal else self.form.range
+
+    def scoring(self, options: TextOptions) -> TextOptions:
+        """Return the options of the scorer: words and references."""
+        return replace(options, **dict(self.form.options))
+
+    def bounds(self, options: TextOptions) -> TextOptions:
+        """Return the options with random texts and upper bounds."""
+        given = {"chance" if name == "random" else name: value for name, value in self.options}
+        if given.get("chance") == "keywords":
+            if self.form.chance != "keywords":
+                raise CalipersError(f"{self.named()}: random=keywords is for BERTScore")
+            given["chance"] = None
+        if "upper" in given:
+            given["upper"] = str(given["upper"])
+        return replace(self.scoring(options), **given)
 
     def named(self, base: str | None = None) -> str:
         """Return the measure's name, with another name for the base if one is given.
 
-        >>> TextMeasure("BERTScore", "recall", "V2").named("BERTScore(roberta-large L17)")
+        >>> text_measure("V2(BERTScore(part=recall))").named("BERTScore(roberta-large L17)")
         'V2(BERTScore(roberta-large L17, part=recall))'
         """
+        if self.alias:
+            return self.alias
         plain = base or self.base
-        if self.part != self.declaration.parts[-1]:
+        if self.part != self.form.parts[-1]:
             plain = f"{plain[:-1]}, part={self.part})" if plain.endswith(")") else f"{plain}(part={self.part})"
-        return f"{self.normal}({plain})" if self.normal else plain
+        return f"{self.normal}({plain}{_listed(self.options)})" if self.normal else plain
+
+
+def _listed(options: tuple[tuple[str, Any], ...]) -> str:
+    return "".join(f", {name}={value}" for name, value in options)
+
+
+class AskedMeasures(Record):
+    """Measures of texts, of retrieved documents, and scores of other tools, in the order in which they were named."""
+
+    texts: tuple[TextMeasure, ...]
+    rankings: tuple[str, ...]
+    others: tuple[str, ...]  # columns of scores
+    lower: tuple[str, ...]  # those of them for which smaller values are better
+
+
+def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> AskedMeasures:
+    """Split measures into measures of texts, measures of rankings, and scores of other tools.
+
+    Columns of scores are tried last, by their exact names. A name in quotes is a column.
+
+    >>> found = asked_measures(["EM,nDCG(gain=exp)@10 V2(F1)", "V2(AP)", "latency(lower=true)"], {"latency"})
+    >>> [each.named() for each in found.texts], found.rankings, found.others, found.lower
+    (['EM', 'V2(F1)'], ('nDCG(gain=exp)@10', 'V2(AP)'), ('latency',), ('latency',))
+    """
+    texts: dict[TextMeasure, None] = {}
+    rankings: dict[str, None] = {}
+    others: dict[str, bool] = {}
+    alone = isinstance(names, str | Measure | Declaration) or callable(names)
+    for given in [names] if alone else names:  # type: ignore[union-attr]
+        whole = isinstance(given, str) and given in other_scores and not _is_known(given)
+        for typed in [given] if whole or not isinstance(given, str) else typed_names(given):
+            column = _column(typed, other_scores)
+            try:
+                if column is not None and column[1]:
+                    raise UnknownName(str(typed))
+                for name, measure in parse_all(typed):
+                    if measure.reads == "texts":
+                        is_alias = isinstance(typed, str) and bool(split_alias(typed)[0])
+                        texts[TextMeasure.of(measure, name if is_alias else "")] = None
+                    else:
+                        rankings[name] = None
+            except CalipersError as unknown:
+                if column is None:
+                    raise _with_columns(unknown, typed, other_scores) from None
+                others[column[0]] = column[2]
+    if not (texts or rankings or others):
+        raise CalipersError("no measure is named, such as ROUGE-1, V2(ROUGE-L) or BERTScore")
+    if same := {each.named() for each in texts}.union(rankings).intersection(others):
+        name = sorted(same)[0]
+        raise CalipersError(f"the data have a column '{name}', too: give the measure another name, as in mine={name}")
+    return AskedMeasures(tuple(texts), tuple(rankings), tuple(others), tuple(name for name in others if others[name]))
+
+
+def _is_known(name: str) -> bool:
+    try:
+        parse_all(name)
+    except CalipersError:
+        return False
+    return True
+
+
+_COLUMN = re.compile(r"""(?P<quote>["']?)(?P<name>.+?)(?P=quote)(?P<lower>\(\s*lower\s*=\s*(true|false)\s*\))?""", re.I)
+
+
+def _column(typed: Any, other_scores: Collection[str]) -> tuple[str, bool, bool] | None:
+    """Return the column that is meant, True if its name is quoted, and True if smaller values are better."""
+    found = _COLUMN.fullmatch(typed) if isinstance(typed, str) else None
+    if isinstance(typed, str) and typed in other_scores:
+        return typed, False, False
+    if found is None or found["name"] not in other_scores:
+        return None
+    return found["name"], bool(found["quote"]), (found["lower"] or "").lower().replace(" ", "") == "(lower=true)"
+
+
+def _with_columns(unknown: CalipersError, typed: Any, other_scores: Collection[str]) -> CalipersError:
+    """Return the error for an unknown name, with columns of the data that have a similar name."""
+    if not isinstance(unknown, UnknownName) or not other_scores:
+        return unknown
+    return UnknownName(f"{unknown.message}; among the scores of the data, {suggestion(str(typed), other_scores)}")
 
 
 def text_measure(name: str) -> TextMeasure:
-    """Parse the name of a measure.
+    """Return the measure of texts that a name stands for.
 
-    >>> text_measure("V2(ROUGE-2(part=recall))")
-    TextMeasure(base='ROUGE-2', part='recall', normal='V2')
+    >>> text_measure("V2(ROUGE-2(part=recall))").named(), text_measure("rouge1").base
+    ('V2(ROUGE-2(part=recall))', 'ROUGE-1')
     """
-    wrapped = _NORMAL.match(name)
-    plain = _PLAIN.match(_as_ours(wrapped[2] if wrapped else name))
-    if not plain:
-        raise UnknownName(f"'{name}' is not a measure of texts, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
-    declaration, base = look_up(plain[1])
-    parts = declaration.parts
-    part = plain[2].lower() if plain[2] else parts[-1]
-    if part not in parts:
-        there = f"there are {', '.join(parts)}" if parts[-1] else "it is one number"
-        raise UnknownName(f"unknown part '{plain[2]}' of '{name}'; {there}")
-    measure = TextMeasure(base, part, wrapped[1].upper() if wrapped else "")
-    if measure.expects and declaration.chance is None:
-        raise CalipersError(f"{name}: {base} has no expected score, because random texts cannot be scored by it")
-    return measure
+    [(_, measure)] = parse_all(name)
+    return TextMeasure.of(measure)
 
 
-_OTHERS = re.compile(
-    r"(?:rouge[-_ ]?(\d|l|lsum)|bert[-_]?score)(?:_(f1|fmeasure|f_score|precision|recall))?$", re.IGNORECASE
-)
-
-
-def _as_ours(name: str) -> str:
-    """Translate names of rouge_score, torchmetrics and bert_score.
-
-    >>> _as_ours("rouge1"), _as_ours("rougeLsum"), _as_ours("rouge2_recall"), _as_ours("bert_score")
-    ('ROUGE-1', 'ROUGE-Lsum', 'ROUGE-2(part=recall)', 'BERTScore')
-    """
-    found = _OTHERS.match(name)
-    if not found:
-        return name
-    base = rouge_name(f"ROUGE-{found[1]}") if found[1] else "BERTScore"
-    part = (found[2] or "f1").lower()
-    return f"{base}(part={part})" if part in ("precision", "recall") else base
-
-
-def text_measures(names: str | Sequence[str]) -> list[TextMeasure]:
-    """Parse measure names from one string or several. Duplicates are dropped.
+def text_measures(names: MeasuresLike) -> list[TextMeasure]:
+    """Return the measures of texts that names stand for. Duplicates are dropped.
 
     >>> [measure.named() for measure in text_measures("rouge-1, V1(ROUGE-1)")]
     ['ROUGE-1', 'V1(ROUGE-1)']
     """
-    words = [word for text in ([names] if isinstance(names, str) else names) for word in words_of(text)]
-    if not words:
-        raise CalipersError("no measure is named, such as ROUGE-1, V2(ROUGE-L) or BERTScore")
-    return list(dict.fromkeys(text_measure(word) for word in words))
-
-
-def words_of(names: str) -> list[str]:
-    """Split names at spaces and commas, except within parentheses.
-
-    >>> words_of("ROUGE-1,ROUGE-2 nDCG(gain=exp, rel=2)@10")
-    ['ROUGE-1', 'ROUGE-2', 'nDCG(gain=exp, rel=2)@10']
-    """
-    words, depth = [""], 0
-    for character in names:
-        depth += (character == "(") - (character == ")")
-        if (character.isspace() or character == ",") and depth <= 0:
-            words.append("")
-        else:
-            words[-1] += character
-    return [word for word in words if word]
+    found = asked_measures(names)
+    if found.rankings:
+        raise UnknownName(f"'{found.rankings[0]}' is not a measure of texts, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
+    return list(found.texts)

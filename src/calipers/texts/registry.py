@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import getdoc
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from calipers.errors import CalipersError, UnknownName, suggestion
+from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.measures.grammar import run_python_file
-from calipers.statistics.bounded_intervals import Ends
-from calipers.texts.rouge_scores import PARTS as PARTS
+from calipers.measures.forms.texts import Ends, TextForm
+from calipers.measures.parameters import Parameter
+from calipers.measures.registry import Declaration, register, written_value
+from calipers.texts.rouge_scores import PARTS as PARTS, SEVERAL
 
 if TYPE_CHECKING:
     from calipers.texts.bertscore import Matcher
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 ONE = ("",)  # parts of a measure that is one number
 FROM_0_TO_1: Ends = (0.0, 1.0)
+REFERENCES = Parameter("Of several references, the best score or the mean.", "word", "max", SEVERAL)
 Function = TypeVar("Function", bound=Callable[..., Any])
 Needs = Literal["", "references", "source", "judgments"]
 
@@ -57,7 +59,7 @@ class Context:
     options: TextOptions
     matcher: Matcher | None = None
     cache: ScoreCache | None = None  # scores of random texts
-    shared: dict[str, Any] = field(default_factory=dict)  # values that measures of one family compute once
+    shared: dict[Any, Any] = field(default_factory=dict)  # values that measures of one family compute once
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,11 @@ class Expectation:
 class Scorer(ABC):
     """A measure that is ready to score texts."""
 
-    name: str  # with the model and options that the scores depend on
+    shown: str = ""  # the name with the model, if that is not named with the measure
     signature: str = ""  # the library that does it, and how
     identity: str = ""  # everything except the texts that its scores depend on; empty if unknown
+
+    can_be_negative: bool = False
 
     @abstractmethod
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -91,7 +95,7 @@ class Scorer(ABC):
         """Return True if the scorer computes the expected score of these random texts itself."""
         return False
 
-    def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
+    def expected(self, tasks: Sequence[TextTask], options: TextOptions) -> list[Expectation]:
         """Return the expected scores for the texts of each task."""
         raise NotImplementedError
 
@@ -101,54 +105,67 @@ class Scorer(ABC):
         return ()
 
 
-@dataclass(frozen=True, eq=False)
-class TextDeclaration:
-    """A declared measure of texts."""
-
-    name: str
-    prepare: Callable[[Context, str], Scorer]  # takes the canonical name
-    parts: tuple[str, ...] = ONE  # the last one is the default
-    lower: bool = False  # a lower score is the better one
-    share: Callable[[Floats], Floats] | None = None  # scores as shares of 1, which are normalised
-    chance: str | None = "words"  # random texts of its expected score; None if it has none
-    needs: Needs = ""  # fields of the data that the measure needs
-    aliases: tuple[str, ...] = ()
-    pattern: re.Pattern[str] | None = None  # of the names of a family, such as ROUGE-1 ... ROUGE-9
-    canonical: Callable[[str], str] | None = None  # returns the canonical spelling of such a name
-    range: Ends = (None, None)  # the lowest and the highest score; None if it is unknown
-    function: Callable[..., Any] | None = None  # the decorated function, if the measure is one
-    sentence: str = ""  # of its card
-    formula: str = ""
-    citation: str = ""
-
-
-_DECLARED: dict[str, TextDeclaration] = {}
-_BY_NAME: dict[str, TextDeclaration] = {}
-_RESERVED = re.compile(r"(U|V1|V2|E)$", re.IGNORECASE)
 _WRITTEN = re.compile(r"[^\W_][\w+.-]*$")
 
 
-def declare(declaration: TextDeclaration) -> TextDeclaration:
-    """Register a measure."""
-    for name in (declaration.name, *declaration.aliases):
-        if _RESERVED.match(name) or not _WRITTEN.match(name):
-            raise CalipersError(f"'{name}' cannot be the name of a measure of texts: letters, digits and +.-_, not V2")
-        taken = _BY_NAME.get(name.lower())
-        if taken is not None and taken.name != declaration.name:
-            raise CalipersError(f"the name '{name}' is taken by the measure '{taken.name}'")
-        _BY_NAME[name.lower()] = declaration
-    _DECLARED[declaration.name] = declaration
-    return declaration
+def declare(
+    name: str,
+    prepare: Callable[..., Scorer],
+    parts: tuple[str, ...] = ONE,
+    *,
+    lower: bool = False,
+    share: Callable[[Floats], Floats] | None = None,
+    chance: str | None = "words",
+    needs: Needs = "",
+    aliases: tuple[str, ...] = (),
+    range: Ends = (None, None),
+    parameters: Mapping[str, Parameter] | None = None,
+    options: Mapping[str, str] | None = None,
+    sentence: str = "",
+    formula: str = "",
+    citation: str = "",
+    function: Callable[..., Any] | None = None,
+    example: str = "",
+) -> Declaration:
+    """Declare a measure of texts among all measures.
+
+    prepare: returns the scorer, from a Context, the measure's name, and the values of `parameters` that are no
+    `options`. options: the option of `TextOptions` that a parameter sets, by the parameter.
+    """
+    if not _WRITTEN.match(name):
+        raise CalipersError(f"'{name}' cannot be the name of a measure of texts: letters, digits and +.-_")
+    of_options = options or {}
+    declared = dict(parameters or {})
+    if len(parts) > 1:
+        declared["part"] = Parameter("Which of its numbers.", "word", parts[-1], parts)
+
+    def build(part: str = parts[-1], **values: Any) -> TextForm:
+        given = {key: value for key, value in values.items() if value != declared[key].default}
+        return TextForm(
+            written(name, given),
+            partial(prepare, name=name, **{key: value for key, value in values.items() if key not in of_options}),
+            parts,
+            part,
+            lower,
+            share,
+            chance,
+            needs,
+            range,
+            formula,
+            tuple((of_options[key], value) for key, value in given.items() if key in of_options),
+        )
+
+    build.__doc__ = sentence
+    build.__module__ = __name__ if function is None else function.__module__
+    return register(
+        Declaration(name, declared, build, example=example or name, aliases=aliases, reads="texts", source=citation)
+    )
 
 
-def _refuse_built_in(names: Iterable[str]) -> None:
-    """Refuse a measure of a user that has the name of a built-in measure."""
-    _load()
-    for name in names:
-        patterned = (each for each in _DECLARED.values() if each.pattern is not None and each.pattern.match(name))
-        taken = _BY_NAME.get(name.lower()) or next(patterned, None)
-        if taken is not None and _is_built_in(taken.function):
-            raise CalipersError(f"the name '{name}' is taken by the built-in measure '{taken.name}': take another name")
+def written(name: str, given: Mapping[str, Any]) -> str:
+    """Return the name of a measure with some parameters."""
+    inner = ", ".join(f"{key}={written_value(value)}" for key, value in given.items())
+    return f"{name}({inner})" if inner else name
 
 
 def measure(
@@ -186,16 +203,9 @@ def measure(
     """
 
     def declared(function: Function) -> Function:
-        if not _is_built_in(function):
-            _refuse_built_in((name, *aliases))
-
-        def prepare(_: Context, canonical: str) -> Scorer:
-            return FunctionScorer(canonical, function, batch, len(parts), needs)
-
-        sentence = " ".join((getdoc(function) or "").split("\n\n")[0].split())
-        declaration = TextDeclaration(
+        declare(
             name,
-            prepare,
+            partial(FunctionScorer, function=function, batch=batch, parts=len(parts), needs=needs),
             parts,
             lower=lower,
             share=share,
@@ -204,11 +214,10 @@ def measure(
             aliases=aliases,
             range=range,
             function=function,
-            sentence=sentence,
+            sentence=" ".join((getdoc(function) or "").split("\n\n")[0].split()),
             formula=formula,
             citation=citation,
         )
-        declare(declaration)
         return function
 
     return declared
@@ -217,7 +226,9 @@ def measure(
 class FunctionScorer(Scorer):
     """A measure that is a function of texts."""
 
-    def __init__(self, name: str, function: Callable[..., Any], batch: bool, parts: int, needs: Needs = "") -> None:
+    def __init__(
+        self, context: Context, name: str, function: Callable[..., Any], batch: bool, parts: int, needs: Needs
+    ) -> None:
         self.name, self._function, self._batch, self._parts, self._needs = name, function, batch, parts, needs
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -254,65 +265,3 @@ class FunctionScorer(Scorer):
 
 def _split(values: Floats, sizes: Sequence[int]) -> list[Floats]:
     return np.split(values, np.cumsum(sizes)[:-1]) if len(sizes) else []
-
-
-def _load() -> None:
-    """Import the modules of built-in measures, which declare their measures."""
-    from calipers.texts import answer_measures, bertscore_measure, rouge_measures, sacrebleu_measures  # noqa: F401
-
-
-def _is_built_in(function: Callable[..., Any] | None) -> bool:
-    """Return True for the functions of this package, and for declarations without a function."""
-    return function is None or function.__module__.startswith("calipers.texts.")
-
-
-def declared_measures() -> list[TextDeclaration]:
-    """Return all declared measures."""
-    _load()
-    return list(_DECLARED.values())
-
-
-def import_text_measures(path: str | Path) -> list[TextDeclaration]:
-    """Run a Python file that declares measures of texts, and return the measures that it declares.
-
-    Afterwards the names of these measures are known everywhere.
-
-    >>> import tempfile
-    >>> path = f"{tempfile.mkdtemp()}/own.py"
-    >>> with open(path, "w") as file:
-    ...     _ = file.write(
-    ...         "from calipers import texts\\n"
-    ...         "@texts.measure('Letters')\\n"
-    ...         "def letters(candidate, references, source): return len(candidate)\\n"
-    ...     )
-    >>> [declaration.name for declaration in import_text_measures(path)]
-    ['Letters']
-    """
-    before = {id(declaration) for declaration in declared_measures()}
-    run_python_file(path)
-    found = [declaration for declaration in declared_measures() if id(declaration) not in before]
-    if not found:
-        message = "declares no measure of texts: decorate a function with @calipers.texts.measure('NAME')"
-        raise CalipersError(message, file=str(path))
-    return found
-
-
-def look_up(name: str) -> tuple[TextDeclaration, str]:
-    """Return the declaration for a name, and the name's canonical spelling.
-
-    >>> look_up("rouge-2")[1], look_up("bertscore")[1]
-    ('ROUGE-2', 'BERTScore')
-    """
-    _load()
-    if (found := _BY_NAME.get(name.lower())) is not None:
-        return found, found.name
-    for declaration in _DECLARED.values():
-        if declaration.pattern is not None and declaration.pattern.match(name):
-            return declaration, declaration.canonical(name) if declaration.canonical else name
-    raise UnknownName(f"'{name}' is not a measure of texts; {suggestion(name, known_names())}")
-
-
-def known_names() -> list[str]:
-    """Return the names that messages and help suggest."""
-    _load()
-    return list(_DECLARED)

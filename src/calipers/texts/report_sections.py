@@ -48,7 +48,7 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
     charts: dict[str, Any] = {}
     rows, above = [], 0
     for shown, measure in known.items():
-        of = material.evaluation.bounded[measure.base]
+        of = material.evaluation.bounded[measure.key]
         placed = of.value(replace(measure, normal="V2"))
         above = int((_means(placed) > 0).sum()) if not charts else above
         charts[shown] = on_the_scale(scores.systems, placed, shown, material.unit)
@@ -213,7 +213,7 @@ def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
     return {
         shown: measure
         for shown, measure in zip(found.scores.measures, found.measures, strict=False)
-        if found.bounded[measure.base].expected is not None
+        if found.bounded[measure.key].expected is not None
     }
 
 

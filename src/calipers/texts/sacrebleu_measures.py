@@ -31,13 +31,13 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.measures.parameters import Parameter
 from calipers.results.tables import Table
 from calipers.support.extras import load
 from calipers.texts.bounded_scores import Progress
 from calipers.texts.collection import TextCollection
-from calipers.texts.measure_names import text_measures
-from calipers.texts.options import TextOptions
-from calipers.texts.registry import FROM_0_TO_1, Context, Scorer, TextDeclaration, TextTask, declare
+from calipers.texts.options import BLEU_TOKENIZERS, TextOptions
+from calipers.texts.registry import FROM_0_TO_1, REFERENCES, Context, Scorer, TextTask, declare
 from calipers.texts.tokens import script_without_spaces
 
 WHAT = "BLEU, chrF and TER"
@@ -124,8 +124,11 @@ def corpus_scores(collection: TextCollection, measures: str | Sequence[str], opt
     >>> corpus_scores(given, "BLEU", TextOptions())["BLEU"][0].__round__(4)
     0.5373
     """
-    names = [measure.named() for measure in text_measures(measures)]
-    if wrong := [name for name in names if name not in METRICS]:
+    from calipers.texts.measure_names import text_measures
+
+    asked = text_measures(measures)
+    kinds = {measure.base: measure.base.partition("(")[0] for measure in asked}
+    if wrong := [each.named() for each in asked if kinds[each.base] not in METRICS or each.normal]:
         raise CalipersError(f"{', '.join(wrong)} has no corpus score; BLEU, chrF, chrF++ and TER have")
     signatures: dict[str, None] = {}
     rows = []
@@ -135,12 +138,13 @@ def corpus_scores(collection: TextCollection, measures: str | Sequence[str], opt
         known = [collection.documents[place].references for place in present]
         references = [[each[i] if i < len(each) else None for each in known] for i in range(most)]
         cells = []
-        for name in names:
-            made = _metric(name, metric_options(name, collection, options.bleu_tokenizer), references)
+        for measure in asked:
+            kind, tokenizer = kinds[measure.base], measure.scoring(options).bleu_tokenizer
+            made = _metric(kind, metric_options(kind, collection, tokenizer), references)
             cells.append(made.corpus_score([texts[place] for place in present], None).score / 100)
-            signatures[f"{name}: sacrebleu {made.get_signature()}"] = None
+            signatures[f"{measure.named()}: sacrebleu {made.get_signature()}"] = None
         rows.append((system, *cells))
-    return Table(("system", *names), tuple(rows), notes=tuple(signatures))
+    return Table(("system", *(each.named() for each in asked)), tuple(rows), notes=tuple(signatures))
 
 
 def unedited_share(scores: Floats) -> Floats:
@@ -148,51 +152,57 @@ def unedited_share(scores: Floats) -> Floats:
     return np.maximum(0.0, 1 - scores)
 
 
-def _prepare(context: Context, name: str) -> Scorer:
+def prepare(context: Context, name: str) -> Scorer:
     """Return the scorer of a metric of sacrebleu."""
     return SacreScorer(name, context)
 
 
+TOKENS = Parameter(
+    "Tokenizer of sacrebleu.", "word", choices=BLEU_TOKENIZERS, open="13a; zh or char in scripts without spaces"
+)
+OF_REFERENCES = {"references": REFERENCES}
+
+
 declare(
-    TextDeclaration(
-        "BLEU",
-        _prepare,
-        range=FROM_0_TO_1,
-        sentence="Precision of runs of 1 to 4 words, times a penalty for short texts (by sacrebleu).",
-        formula="BLEU = min(1, exp(1 - reference length / length)) * (p1 * p2 * p3 * p4)^(1/4)",
-        citation="Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Post, A "
-        "call for clarity in reporting BLEU scores, WMT 2018.",
-    )
+    "BLEU",
+    prepare,
+    parameters={"tokens": TOKENS, **OF_REFERENCES},
+    options={"tokens": "bleu_tokenizer", "references": "several"},
+    range=FROM_0_TO_1,
+    sentence="Precision of runs of 1 to 4 words, times a penalty for short texts (by sacrebleu).",
+    formula="BLEU = min(1, exp(1 - reference length / length)) * (p1 * p2 * p3 * p4)^(1/4)",
+    citation="Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Post, A "
+    "call for clarity in reporting BLEU scores, WMT 2018.",
 )
 declare(
-    TextDeclaration(
-        "chrF",
-        _prepare,
-        range=FROM_0_TO_1,
-        sentence="F2 of runs of 1 to 6 characters (by sacrebleu).",
-        formula="chrF = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters",
-        citation="Popović, chrF: character n-gram F-score for automatic MT evaluation, WMT 2015.",
-    )
+    "chrF",
+    prepare,
+    parameters=OF_REFERENCES,
+    options={"references": "several"},
+    range=FROM_0_TO_1,
+    sentence="F2 of runs of 1 to 6 characters (by sacrebleu).",
+    formula="chrF = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters",
+    citation="Popović, chrF: character n-gram F-score for automatic MT evaluation, WMT 2015.",
 )
 declare(
-    TextDeclaration(
-        "chrF++",
-        _prepare,
-        range=FROM_0_TO_1,
-        sentence="F2 of runs of 1 to 6 characters and of 1 and 2 words (by sacrebleu).",
-        formula="chrF++ = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters and of 1 and 2 words",
-        citation="Popović, chrF++: words helping character n-grams, WMT 2017.",
-    )
+    "chrF++",
+    prepare,
+    parameters=OF_REFERENCES,
+    options={"references": "several"},
+    range=FROM_0_TO_1,
+    sentence="F2 of runs of 1 to 6 characters and of 1 and 2 words (by sacrebleu).",
+    formula="chrF++ = 5 P R / (4 P + R), P and R means over runs of 1 to 6 characters and of 1 and 2 words",
+    citation="Popović, chrF++: words helping character n-grams, WMT 2017.",
 )
 declare(
-    TextDeclaration(
-        "TER",
-        _prepare,
-        lower=True,
-        range=(0.0, None),
-        share=unedited_share,
-        sentence="Edits per word of the reference, where moving a block of words is one edit (by sacrebleu).",
-        formula="TER = (insertions + deletions + substitutions + moves) / words of the reference",
-        citation="Snover et al., A study of translation edit rate with targeted human annotation, AMTA 2006.",
-    )
+    "TER",
+    prepare,
+    parameters=OF_REFERENCES,
+    options={"references": "several"},
+    lower=True,
+    range=(0.0, None),
+    share=unedited_share,
+    sentence="Edits per word of the reference, where moving a block of words is one edit (by sacrebleu).",
+    formula="TER = (insertions + deletions + substitutions + moves) / words of the reference",
+    citation="Snover et al., A study of translation edit rate with targeted human annotation, AMTA 2006.",
 )

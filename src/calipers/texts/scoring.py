@@ -10,49 +10,57 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.measures.forms.texts import TextForm
 from calipers.texts.bounded_scores import BoundedScores, Progress
 from calipers.texts.collection import TextCollection
 from calipers.texts.options import TextOptions
 from calipers.texts.random_texts import DrawnTexts, RandomTexts, random_text_lengths
-from calipers.texts.registry import Context, Expectation, Scorer, TextDeclaration, TextTask
+from calipers.texts.registry import Context, Expectation, Scorer, TextTask
 from calipers.texts.tokens import tokenizer_of
 
 
 def bounded(
     context: Context,
-    declaration: TextDeclaration,
+    form: TextForm,
     scorer: Scorer,
     drawn: RandomTexts,
     expects: bool,
     upper: bool,
     progress: Progress | None = None,
+    scored: Floats | None = None,
 ) -> BoundedScores:
-    """Score all texts under one measure, with expected scores if `expects` and upper bounds if `upper`."""
+    """Score all texts under one measure, with expected scores if `expects` and upper bounds if `upper`.
+
+    scored: the scores, [system, document, part], if they are known.
+    """
     collection, options = context.collection, context.options
-    shape = (len(collection.systems), len(collection.documents), len(declaration.parts))
-    share = declaration.share or _itself
-    parts, ideal = np.full(shape, np.nan), np.ones(shape)
+    shape = (len(collection.systems), len(collection.documents), len(form.parts))
+    share = form.share or _itself
+    parts, ideal = np.full(shape, np.nan) if scored is None else scored, np.ones(shape)
     tasks, rows = _tasks(collection)
-    for (present, d), found in zip(rows, scorer.scores(tasks, progress), strict=True):
-        parts[present, d] = found
+    if scored is None:
+        for (present, d), found in zip(rows, scorer.scores(tasks, progress), strict=True):
+            parts[present, d] = found
     unknown = upper and options.upper == "attainable" and not _attainable(scorer, tasks, rows, options, ideal)
     if upper and options.upper == "human":
         for (present, d), most in zip(rows, human_ceiling(scorer, tasks, share), strict=True):
             ideal[present, d] = most
     bounds: dict[str, Any] = {}
     if expects:
-        chance = options.chance or declaration.chance or ""
+        chance = options.chance or form.chance or ""
         given = (
-            scorer.expected(tasks) if scorer.knows(chance) else _scored(context, scorer, tasks, chance, drawn, share)
+            scorer.expected(tasks, options)
+            if scorer.knows(chance)
+            else _scored(context, scorer, tasks, chance, drawn, share)
         )
-        bounds = _gathered(shape, rows, given, declaration.share) | {"chance": chance}
-    shares = None if declaration.share is None else share(parts)
+        bounds = _gathered(shape, rows, given, form.share) | {"chance": chance}
+    shares = None if form.share is None else share(parts)
     return BoundedScores(
-        scorer.name,
+        scorer.shown or form.name,
         parts,
         ideal,
         notes=scorer.notes,
-        names=declaration.parts,
+        names=form.parts,
         shares=shares,
         signature=scorer.signature,
         unknown_upper=unknown,

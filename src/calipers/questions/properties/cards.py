@@ -8,6 +8,7 @@ from typing import Any
 
 from calipers.measures.dialects import trec_names
 from calipers.measures.forms.base import OPAQUE, Form, number
+from calipers.measures.forms.texts import NormalisedTextForm, TextForm
 from calipers.measures.grammar import parse
 from calipers.measures.registry import Declaration, Measure, all_declared, look_up, other_names
 from calipers.questions.properties.examined_measures import Examined, Subject, subject_of
@@ -117,11 +118,14 @@ def _names(declaration: Declaration) -> dict[str, Any]:
 
 def _of_other_judgments(name: str) -> Card | None:
     """Return the card of a measure of subtopics or samples. It has no derived properties."""
-    known = look_up(name.partition("@")[0].partition("(")[0].strip())
+    known = look_up(name.partition("@")[0].partition("(")[0].strip(), with_cutoff="@" in name)
     if known is None or known[0].reads == "grades":
         return None
     declaration = known[0]
-    measure = parse(name if "@" in name or "(" in name else declaration.example)
+    is_whole = "@" in name or "(" in name or (declaration.reads == "texts" and "of" not in declaration.parameters)
+    measure = parse(name if is_whole else declaration.example)
+    if isinstance(measure.form, TextForm | NormalisedTextForm):
+        return _of_texts(repr(measure) if is_whole else name, measure, measure.form)
     stated = _stated_formula(measure)
     return Card(
         measure=name,
@@ -134,6 +138,26 @@ def _of_other_judgments(name: str) -> Card | None:
         properties=None,
         citation=citation_of(declaration),
         **_names(declaration),
+    )
+
+
+def _of_texts(name: str, measure: Measure, form: TextForm | NormalisedTextForm) -> Card:
+    """Return the card of a measure of texts."""
+    formula, where = formula_of(form)
+    low, high = form.range
+    ends = "" if low is None else f"{low:g} upwards" if high is None else f"{low:g} to {high:g}"
+    less = "; less is better" if form.lower else ""
+    return Card(
+        measure=name,
+        sentence=measure.declaration.sentence,
+        formula=formula,
+        where=(*where, "A system's score is the mean over its texts."),
+        range=ends + less,
+        reader="",
+        exactness="",
+        properties=None,
+        citation=citation_of(measure.declaration),
+        **_names(measure.declaration),
     )
 
 
