@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import operator
 from fractions import Fraction
@@ -19,6 +20,7 @@ from scipy import stats
 import calipers as cal
 from calipers.errors import CalipersError, CalipersWarning
 from calipers.questions.compare.comparison import COLUMNS, TESTS as EVERY_TEST, letter_groups
+from calipers.results.score_files import is_score_table
 from calipers.statistics.correction import CORRECTIONS
 from calipers.statistics.correlation import CORRELATIONS, rank_correlation
 from calipers.statistics.differences import Differences, all_pairs
@@ -542,7 +544,7 @@ def test_a_matrix_of_topics_and_systems(tmp_path: Path) -> None:
     assert (named.measures, named.queries) == (("AP",), ("401", "402"))
 
 
-def test_a_table_of_scores_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_table_of_scores_comes_back_as_it_was_written(tmp_path: Path, require: Require) -> None:
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2, "d": 1}}
     runs = {"x": {"q1": {"a": 1.0, "b": 2.0}, "q2": {"c": 1.0}}, "y": {"q1": {"a": 2.0}, "q2": {"d": 1.0}}}
     scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP"])
@@ -550,6 +552,14 @@ def test_a_table_of_scores_comes_back_as_it_was_written(tmp_path: Path) -> None:
     again = cal.read_scores(tmp_path / "scores.csv")
     assert (again.measures, again.systems, again.queries) == (scores.measures, scores.systems, scores.queries)
     assert (again.values == scores.values).all()
+    require.module("pandas").read_csv(tmp_path / "scores.csv").to_parquet(tmp_path / "scores.parquet")
+    objects = json.loads(scores.per_query().to_json())
+    (tmp_path / "scores.jsonl").write_text("\n".join(json.dumps({**each, "like": None}) for each in objects))
+    for name in ("scores.parquet", "scores.jsonl"):
+        assert is_score_table(str(tmp_path / name))
+        assert (cal.read_scores(tmp_path / name).values == scores.values).all()
+    (tmp_path / "texts.jsonl").write_text('{"system": "a", "query": "q1", "answer": "in Ulm"}')
+    assert not is_score_table(str(tmp_path / "texts.jsonl"))
 
 
 def test_several_files_meet_on_what_they_share(tmp_path: Path) -> None:
@@ -566,10 +576,10 @@ def test_several_files_meet_on_what_they_share(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("s1,s2\n0.1\n", "bad.csv:2: expected 2 fields as in the header, found 1"),
+        ("s1,s2\n0.1\n", "bad.csv: row 1: expected 2 cells, as in the first line, found 1"),
         ("s1,s2\n0.1,abc\n", "bad.csv:2: score 'abc' of s2 is not a number"),
         ("s1,s2\n0.1,inf\n", "score 'inf' of s2 is not a number"),
-        ("s1,s1\n0.1,0.2\n", "the system 's1' is there twice"),
+        ("s1,s1\n0.1,0.2\n", "two columns are called 's1'"),
         ("query,s1\nq,0.1\nq,0.2\n", "the query 'q' is there twice"),
         ("s1,s2\n", "expected a header and at least one row"),
         ("0.1,0.2\n0.3,0.4\n", "the first line holds numbers"),

@@ -65,24 +65,12 @@ def collect(path: Path, make: Callable[[str], Some], *, by_name: bool = False, m
     return collector
 
 
-def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[str, Any]]:
-    """Return the objects of a list, the JSON form of a table."""
-    name = shown_name(path)
-    text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
-    found, end = _decoded(text, _blanks(text, 0), name, None)
-    if _blanks(text, end) < len(text) or not isinstance(found, list) or not all(isinstance(o, dict) for o in found):
-        raise CalipersError(f"expected a list of objects, found {shown(found)}", file=name)
-    return found
-
-
-def first_object(path: Path, *, listed: bool = False) -> dict[str, Any] | None:
-    """Return the first object, or None if the file does not begin with one. listed: only if it is in a list."""
+def first_object(path: Path) -> dict[str, Any] | None:
+    """Return the first object of a file, or None if the file does not begin with one."""
     text = start_of(path).decode("utf-8-sig", "replace")
     start = _blanks(text, 0)
     if text[start : start + 1] == "[":
         start = _blanks(text, start + 1)
-    elif listed:
-        return None
     try:
         found, _ = _decoded(text, start, shown_name(path), None)
     except CalipersError:

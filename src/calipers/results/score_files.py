@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calipers.collection.column_names import NAMES, plain_name
+from calipers.collection.formats.dictionaries import first_row, rows_of_file
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import digest_text
 from calipers.errors import CalipersError, warn_user
@@ -43,11 +43,11 @@ def read_scores(
     strict: bool = False,
     warn: bool = True,
 ) -> Scores:
-    """Read scores from CSV or JSON files.
+    """Read scores from files: CSV, TSV, JSON, JSON lines or Parquet.
 
     A file is a matrix or a table. A matrix has one row per query and one column per system, with or without a first
     column of query ids. A table has the columns system, query, and one column per measure, as `Scores.per_query` has
-    them. JSON is always such a table. Fields that are empty or NA are undefined.
+    them. Fields that are empty or NA are undefined.
 
     Of several files, the systems and queries that all of them have are kept. The notes and the metadata count the
     systems and queries that were left out.
@@ -288,23 +288,14 @@ def _options(part: Scores) -> tuple[Any, ...]:
 
 
 def is_score_table(path: str) -> bool:
-    """Return True if a file looks like scores: a CSV matrix with systems in its header, or a table in CSV or JSON."""
-    if (columns := _json_columns(path)) is not None:
-        return _is_by_system(columns)
-    try:
-        lines = _lines(path, None, most=2)
-    except (CalipersError, UnicodeDecodeError):
-        return False
-    if len(lines) < 2:
-        return False
-    header, row = next(csv.reader(lines[:1])), next(csv.reader(lines[1:]))
-    if len(header) < 2 or len(row) != len(header):
-        return False
-    if _is_table_of_documents(header):
+    """Return True if a file looks like scores: a matrix with systems in its header, or a table by system and query."""
+    cells = _first_cells(path)
+    header, row = [*cells], [*cells.values()]
+    if len(header) < 2 or _is_table_of_documents(header):
         return False
     start = 2 if _is_long(header) else 1
     named = all(_number(cell) is None for cell in header[start:])
-    return named and all(_number(cell) is not None or cell.strip().lower() in UNDEFINED for cell in row[start:])
+    return named and all(_number(cell) is not None or cell.lower() in UNDEFINED for cell in row[start:])
 
 
 def _is_table_of_documents(header: Sequence[str]) -> bool:
@@ -314,13 +305,8 @@ def _is_table_of_documents(header: Sequence[str]) -> bool:
 
 
 def are_stored_scores(path: str) -> bool:
-    """Return True if a file holds a table of scores by query, in CSV or JSON. A table of means is an error."""
-    columns = _json_columns(path)
-    if columns is None:
-        try:
-            columns = next(csv.reader(_lines(path, None, most=1)), [])
-        except (CalipersError, UnicodeDecodeError, csv.Error):
-            return False
+    """Return True if a file holds a table of scores by query. A table of means is an error."""
+    columns = [*_first_cells(path)]
     names = [plain_name(name) for name in columns]
     others = {*map(plain_name, QUERY_NAMES), *DOCUMENT_NAMES}
     if names[:1] == ["system"] and len(names) > 1 and not {*names} & others:
@@ -335,71 +321,34 @@ def are_stored_scores(path: str) -> bool:
 # -- pieces ------------------------------------------------------------------------------------------
 
 
-def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list[str]:
-    from calipers.collection.files import blocks
-
-    text = bytearray()
-    for block in blocks(path, max_unpacked=max_unpacked):
-        text += block
-        if most is not None and text.count(b"\n") >= most:
-            break
+def _first_cells(path: str) -> dict[str, str]:
+    """Return the cells of the first row, or none for a file that is no table."""
     try:
-        lines = text.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        if most is not None:
-            raise
-        line = text[: error.start].count(b"\n") + 1
-        raise CalipersError(f"not text in UTF-8 ({error.reason})", file=path, line=line) from None
-    return lines if most is None else lines[:most]
-
-
-def _json_columns(path: str) -> list[str] | None:
-    """Return the names of the cells in the first object of a JSON list, or None if the file is not such a list."""
-    from calipers.collection.json_values import first_object
-
-    try:
-        found = first_object(path, listed=True)
+        return _cells(first_row(path) or {})
     except CalipersError:
-        return None
-    return None if found is None else [name for name in found if name not in ABOUT]
+        return {}
 
 
-def _read_json(path: str, max_unpacked: int | None) -> Scores:
-    from calipers.collection.json_values import read_objects
-
-    objects = read_objects(path, max_unpacked=max_unpacked)
-    header = [name for name in objects[0] if name not in ABOUT]
-    if not _is_by_system(header):
-        raise CalipersError("expected objects with a system, a query and its scores", file=path)
-    rows = []
-    for number, each in enumerate(objects, 1):
-        if [name for name in each if name not in ABOUT] != header:
-            raise CalipersError(f"object {number} has other fields than the first object", file=path)
-        cells = ["" if each[name] is None else str(each[name]) for name in header]
-        rows.append((number, cells))
-    about = {name: objects[0].get(name) for name in ("like", "judgments")}
-    texts = {name: value if isinstance(value, str) else None for name, value in about.items()}
-    return replace(_long(path, header, rows), metadata=texts)
+def _cells(row: Mapping[str, Any]) -> dict[str, str]:
+    return {name: "" if cell is None else str(cell).strip() for name, cell in row.items() if name not in ABOUT}
 
 
 def _read(path: str, max_unpacked: int | None) -> Scores:
-    if _json_columns(path) is not None:
-        return _read_json(path, max_unpacked)
-    lines = _lines(path, max_unpacked)
-    reader = csv.reader(lines)
     rows: list[tuple[int, list[str]]] = []
-    try:
-        rows.extend((reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row)))
-    except csv.Error as error:
-        raise CalipersError(f"is not CSV: {error}", file=path, line=reader.line_num) from None
-    if len(rows) < 2:
+    header, about = [], {}
+    for row in rows_of_file(path, max_unpacked=max_unpacked):
+        cells = _cells(row.cells)
+        if not rows:
+            header = [*cells]
+            origin = () if row.of_table else ("like", "judgments")  # which JSON has beside the cells
+            about = {name: value if isinstance(value := row.cells.get(name), str) else None for name in origin}
+        if [*cells] != header:
+            raise row.error("the fields are not those of the first row")
+        rows.append((row.line or row.number, [*cells.values()]))
+    if not rows:
         raise CalipersError("expected a header and at least one row of scores", file=path)
-    _, header = rows[0]
-    for line, row in rows[1:]:
-        if len(row) != len(header):
-            what = f"expected {len(header)} fields as in the header, found {len(row)}"
-            raise CalipersError(what, file=path, line=line)
-    return _long(path, header, rows[1:]) if _is_long(header) else _wide(path, header, rows[1:])
+    found = _long(path, header, rows) if _is_long(header) else _wide(path, header, rows)
+    return replace(found, metadata=about)
 
 
 def _is_by_system(columns: Sequence[str]) -> bool:
