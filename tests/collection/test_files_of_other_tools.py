@@ -555,6 +555,18 @@ def test_tables_of_spans(tmp_path: Path, require: Any) -> None:
     assert "document 1 has no id" in refusal(scores, tmp_path / "mixed")
 
 
+def test_documents_that_phoenix_retrieved(tmp_path: Path, require: Any) -> None:
+    """The frame of `get_retrieved_documents`, whose index is written into CSV."""
+    cells = {"context.trace_id": "t", "input": "red shoes", "reference": ["red", "blue"], "document_score": [0.5, 0.25]}
+    index = {"context.span_id": ["s", "s"], "document_position": [0, 1]}
+    frame = require.module("pandas").DataFrame({**index, **cells}).set_index(list(index))
+    frame.to_csv(tmp_path / "documents.csv")
+    frame.drop(columns="document_score").to_csv(tmp_path / "ranks.csv")
+    for source in (frame, tmp_path / "documents.csv"):
+        assert scores(source) == {"red shoes": {"red": 0.5, "blue": 0.25}}
+    assert scores(tmp_path / "ranks.csv") == {"red shoes": {"red": 0, "blue": -1}}
+
+
 # -- spreadsheets ------------------------------------------------------------------------------------
 
 

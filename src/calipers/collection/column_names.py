@@ -1,7 +1,8 @@
 """Roles of the columns of a table, found by their names or named by the user.
 
 Case and separators do not matter: `Query ID`, `query-id`, `query_id` and `queryId` are one name. Some tables have the
-text of a query next to its id, and PyTerrier's tables have a number of each document (docid) next to its id (docno). So
+text of a query next to its id, and PyTerrier's tables have a number of each document (docid) next to its id (docno).
+Phoenix has the texts of queries and documents alone (input, reference). So
 the names of a role have priorities: a column with a name of an earlier group is taken before any column with a name of
 a later group.
 """
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from calipers.errors import CalipersError
 
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "query": (("qid", "query_id", "topic_id"), ("query", "topic", "query_text"), ("user_id", "user")),
+    "query": (("qid", "query_id", "topic_id"), ("query", "topic", "query_text"), ("user_id", "user"), ("input",)),
     "document": (
         ("docno",),
         ("doc_id", "document_id", "corpus_id", "passage_id", "pid"),
@@ -22,10 +23,11 @@ NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("item_id", "product_id"),
         ("item", "product"),
         ("id",),
+        ("reference",),
     ),
-    "score": (("score",), ("prediction", "similarity")),
+    "score": (("score",), ("prediction", "similarity", "document_score")),
     "grade": (("grade", "label", "relevance", "rel", "rating", "judgment", "judgement", "stars"),),
-    "rank": (("rank", "position", "doc_position"),),
+    "rank": (("rank", "position", "doc_position", "document_position"),),
     "system": (("system", "run", "tag"), ("snapshot_name",)),
 }
 OPTIONAL = ("system", "rank")

@@ -13,7 +13,6 @@ the formula of recall twice, once for precision.
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from calipers.collection.formats.dictionaries import rows_of_file
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.texts.bounded_scores import Progress
@@ -112,24 +112,17 @@ def inverse_frequencies(encoder: Encoder, references: Sequence[str]) -> tuple[di
 
 def read_baseline(path: str | Path, layer: int) -> Floats:
     """Read the scores of unrelated texts for a layer from a baseline file of bert-score (LAYER,P,R,F)."""
-    name = str(path)
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CalipersError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name) from None
-    for line, row in enumerate(rows, 2):
+    for row in rows_of_file(path):
         try:
-            if int(row["LAYER"]) == layer:
-                found = np.array([float(row[part]) for part in "PRF"])
-                break
+            if int(row.cells["LAYER"]) != layer:
+                continue
+            found = np.array([float(row.cells[part]) for part in "PRF"])
         except (KeyError, TypeError, ValueError):
-            raise CalipersError("expected the columns LAYER,P,R,F of numbers", file=name, line=line) from None
-    else:
-        raise CalipersError(f"has no baseline for layer {layer}", file=name)
-    if not (np.isfinite(found) & (found < 1)).all():
-        raise CalipersError("a baseline is below 1", file=name, line=line)
-    return found
+            raise row.error("expected the columns LAYER,P,R,F of numbers") from None
+        if not (np.isfinite(found) & (found < 1)).all():
+            raise row.error("a baseline is below 1")
+        return found
+    raise CalipersError(f"has no baseline for layer {layer}", file=str(path))
 
 
 def bert_score(

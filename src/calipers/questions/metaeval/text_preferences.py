@@ -10,7 +10,6 @@ Feng (2023), tables 8.4 and 9.2, whose annotations are not published.
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calipers.collection.files import shown_name
+from calipers.collection.formats.dictionaries import rows_of_file
 from calipers.errors import CalipersError
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
@@ -39,7 +40,7 @@ class Preference:
 
 
 def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
-    """Read preferences from CSV with the columns id, first, second, preferred: one line per annotator's verdict.
+    """Read preferences from a table with the columns id, first, second, preferred: one line per annotator's verdict.
 
     `preferred` is first, second, the name of one of the two systems, or tie.
 
@@ -50,22 +51,17 @@ def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
     >>> read_preferences(path)
     [Preference(id='d1', first='a', second='b', preferred='a')]
     """
-    name = os.fspath(source)
-    try:
-        with open(source, encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CalipersError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name) from None
+    name = shown_name(source)
     found = []
-    for line, row in enumerate(rows, 2):
-        cells = {column: (row.get(column) or "").strip() for column in COLUMNS}
-        if any(column not in row for column in COLUMNS) or not all(cells[column] for column in COLUMNS[:3]):
-            raise CalipersError(f"expected the columns {', '.join(COLUMNS)}", file=name, line=line)
+    for row in rows_of_file(source):
+        cells = {column: str(row.cells.get(column) or "").strip() for column in COLUMNS}
+        if any(column not in row.cells for column in COLUMNS) or not all(cells[column] for column in COLUMNS[:3]):
+            raise row.error(f"expected the columns {', '.join(COLUMNS)}")
         preferred = {"first": cells["first"], "second": cells["second"]}.get(cells["preferred"], cells["preferred"])
         if preferred.lower() in NEITHER:
             preferred = ""
         elif preferred not in (cells["first"], cells["second"]) or cells["first"] == cells["second"]:
-            raise CalipersError(f"'{preferred}' is not one of two systems, first, second or tie", file=name, line=line)
+            raise row.error(f"'{preferred}' is not one of two systems, first, second or tie")
         found.append(Preference(cells["id"], cells["first"], cells["second"], preferred or None))
     if not found:
         raise CalipersError("there is no preference in this file", file=name)
