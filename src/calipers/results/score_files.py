@@ -340,7 +340,7 @@ def _read(path: str, max_unpacked: int | None) -> Scores:
         cells = _cells(row.cells)
         if not rows:
             header = [*cells]
-            origin = () if row.of_table else ("like", "judgments")  # which JSON has beside the cells
+            origin = () if row.of_table else ("like", "judgments")  # fields of JSON that are no scores
             about = {name: value if isinstance(value := row.cells.get(name), str) else None for name in origin}
         if [*cells] != header:
             raise row.error("the fields are not those of the first row")
