@@ -118,6 +118,10 @@ def _judges(simulation: Simulation, folder: Path) -> None:
     cal.write_qrels(dict(list(human.items())[: len(human) // 2]), folder / "human-part.qrels")
     verdicts = "".join(f"a{i},gpt,{i % 3 > 0:d},{i % 2 if i < 20 else ''},{i % 7}\n" for i in range(40))
     (folder / "verdicts.csv").write_text("item,judge,label,human,length\n" + verdicts, encoding="utf-8")
+    people = "".join(f"a{i},{i % 2}\n" for i in range(20))
+    (folder / "people.csv").write_text("item,label\n" + people, encoding="utf-8")
+    judged = "".join(f"a{i},{i % 3 > 0:d}\n" for i in range(40))
+    (folder / "gpt.csv").write_text("item,label\n" + judged, encoding="utf-8")
     for shift, name in enumerate(("llm-a", "llm-b", "llm-all"), 3):
         labels = {
             q: {d: (g + 1) % 3 if (int(q) + i) % shift == 0 else g for i, (d, g) in enumerate(of.items())}

@@ -22,7 +22,7 @@ from calipers.measures.forms.extreme_orders import gain_alone, search_term
 from calipers.measures.registry import declared
 from calipers.questions.audit.terms import best_lists, gains_and_weights, inner_form
 from calipers.questions.properties.proofs import proofs, proofs_of_division
-from calipers.questions.properties.readers import reader
+from calipers.questions.properties.reader_sentences import reader
 from calipers.questions.ranges.extreme_grades import extreme_grades, grade_increments, growth_of
 from calipers.questions.sampled.sampled_ranks import rank_terms
 

@@ -342,6 +342,6 @@ def test_nothing_heavy_is_imported_with_the_package() -> None:
 
 def test_the_keywords_are_the_scoring_options() -> None:
     from calipers.evaluation.options import ScoringOptions
-    from calipers.tools.group_scores import ScoringKeywords
+    from calipers.tools.predictions import ScoringKeywords
 
     assert [*ScoringKeywords.__annotations__] == [*inspect.signature(ScoringOptions.__init__).parameters][1:]

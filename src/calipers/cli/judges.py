@@ -52,6 +52,22 @@ class JudgesInputs(Runs):
     maps: tuple[str, ...]
     combine: tuple[str, ...]
 
+    @property
+    def are_labels_of_items(self) -> bool:
+        """True if people's labels are of single items. Names of columns say so, or the first row of the file."""
+        from calipers.questions.judges.verdict_rows import are_labels_of_items
+
+        if self.judgments_as is not None or self.columns is not None:
+            return bool({"item", "label"} & {*(self.columns or ())})
+        return are_labels_of_items(self.human)
+
+    @property
+    def named_judges(self) -> dict[str, str]:
+        """Files of judges by name: that of the file, or the name in name=file."""
+        from calipers.collection.run_names import named_files, stem_of
+
+        return {name or stem_of(file): file for judge in self.judges for name, file in named_files(judge)}
+
     combine_option: ClassVar[str] = "calipers convert --combine"  # here, --combine is about judges
 
 
@@ -172,8 +188,8 @@ def command(
 
     Instead of judgments, HUMAN may be a table of verdicts on single items (CSV or JSON lines), without JUDGE: columns
     item, system, judge, label (a number, pass or fail), human (empty for items that people did not label), and if known
-    length and position. The pass rate of each system, and each difference of two systems, is then repaired by the human
-    labels.
+    length and position. With JUDGE, HUMAN has the labels of people only, and each JUDGE those of a judge: item, system,
+    label. The pass rate of each system, and each difference of two systems, is then repaired by the human labels.
 
     \b
     calipers judges human.qrels llm-a.qrels llm-b.qrels
@@ -183,6 +199,7 @@ def command(
     calipers judges people.jsonl llm.jsonl
     calipers judges people-part.jsonl gpt=gpt.jsonl llama=llama.jsonl -m NuggetRecall --correct
     calipers judges verdicts.csv
+    calipers judges people.csv gpt=gpt.csv
     """
     from calipers.experiment import Experiment
     from calipers.texts.text_files import are_judged_answers
@@ -190,7 +207,7 @@ def command(
     if asked_judges.judgments_as is None and are_judged_answers(asked_judges.human):
         _write_answers(asked_judges, asked, significance.seed, plot, lists.strict, output)
         return
-    if not asked_judges.judges:
+    if not asked_judges.judges or asked_judges.are_labels_of_items:
         _write_verdicts(asked_judges, asked, significance.seed, lists.strict, output)
         return
     wanted = asked.tables(bool(asked_judges.systems), output.format in ("table", "markdown"))
@@ -215,7 +232,7 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
     from calipers.questions.judges.verdict_rows import is_verdict_table
     from calipers.questions.judges.verdict_study import judge_verdicts
 
-    if given.columns is None and not is_verdict_table(given.human):
+    if not given.judges and given.columns is None and not is_verdict_table(given.human):
         raise CalipersError(
             "expected judges after the judgments of people, or a table of verdicts with the columns item, label and "
             "human",
@@ -229,6 +246,7 @@ def _write_verdicts(given: JudgesInputs, asked: JudgesTables, seed: int, strict:
         )
     found = judge_verdicts(
         given.human,
+        given.named_judges or None,
         threshold=asked.threshold,
         human_threshold=asked.human_threshold,
         columns=given.columns,
@@ -252,12 +270,10 @@ def _write_answers(
     given: JudgesInputs, asked: JudgesTables, seed: int, plot: str | None, strict: bool, output: Output
 ) -> None:
     """Compare labels of nuggets and citations with those of people, and write the tables."""
-    from calipers.collection.run_names import named_files, stem_of
     from calipers.questions.judges.answer_study import DRAWS, judge_answers
     from calipers.questions.judges.repaired_scores import helped
 
-    named = {name or stem_of(file): file for judge in given.judges for name, file in named_files(judge)}
-    if not named:
+    if not given.judges:
         raise CalipersError("expected the answers with the labels of a judge, after those of people", file=given.human)
     if unknown := [name for name in asked.show if name not in OF_ANSWERS]:
         raise CalipersError(f"there is no table {unknown[0]} of answers; there are {', '.join(OF_ANSWERS)}")
@@ -267,7 +283,9 @@ def _write_answers(
         raise CalipersError("--threshold and --human-threshold are for a table of verdicts; leave them out for answers")
     wanted = [name for name in OF_ANSWERS if name in asked.show or (name == "corrected" and asked.correct)]
     draws = DRAWS if asked.draws is None else asked.draws
-    found = judge_answers(given.human, named, given.measures or None, draws=draws, level=asked.level, seed=seed)
+    found = judge_answers(
+        given.human, given.named_judges, given.measures or None, draws=draws, level=asked.level, seed=seed
+    )
     makers = {"corrected": found.correct, "differences": found.correct_differences}
     shown = output.format in ("table", "markdown")
     tables = {

@@ -10,9 +10,6 @@ Each family declares its measures when it is imported, and importing this packag
 (nDCG@10, AP(rel=2), P(rel=2)@5)
 """
 
-from calipers.measures.adaptive import (
-    inst as INST,
-)
 from calipers.measures.agreement import (
     accuracy as Accuracy,
     area_under_curve as AUC,
@@ -46,6 +43,9 @@ from calipers.measures.diversity import (
     nrbp as NRBP,
     subtopic_recall as StRecall,
 )
+from calipers.measures.inferred import (
+    inferred_ndcg as infNDCG,
+)
 from calipers.measures.information import (
     order_information,
     relevance_information_correlation as RIC,
@@ -74,24 +74,19 @@ from calipers.measures.precision import (
     graded_average_precision as GAP,
     hits as Hits,
     judged as Judged,
+    number_relevant as NumRel,
+    number_relevant_retrieved as NumRelRet,
+    number_retrieved as NumRet,
     precision as P,
     r_precision as RPrec,
     recall as Recall,
+    set_f as SetF,
+    set_precision as SetP,
+    set_recall as SetR,
     success as Success,
     sum_of_precisions as SP,
 )
 from calipers.measures.registry import Declaration, declared
-from calipers.measures.sampled import (
-    inferred_ndcg as infNDCG,
-)
-from calipers.measures.sets import (
-    number_relevant as NumRel,
-    number_relevant_retrieved as NumRelRet,
-    number_retrieved as NumRet,
-    set_f as SetF,
-    set_precision as SetP,
-    set_recall as SetR,
-)
 from calipers.measures.trec import (
     binary_gain as binG,
     geometric_bpref as gm_bpref,
@@ -113,6 +108,7 @@ from calipers.measures.trec import (
 )
 from calipers.measures.user_models import (
     expected_reciprocal_rank as ERR,
+    inst as INST,
     inverse_squares as INSQ,
     rank_biased_precision as RBP,
     reciprocal_rank as RR,

@@ -1,4 +1,4 @@
-"""Precision, recall, and the sums of precisions.
+"""Precision, recall, and the sums of precisions; measures of the retrieved set.
 
     P@k      = relevant documents in the top k / k
     Recall@k = relevant documents in the top k / R
@@ -18,6 +18,13 @@ Robertson, Kanoulas & Yilmaz, Extending average precision to graded relevance ju
 van Rijsbergen, Information Retrieval, Butterworths 1979 (F).
 Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP).
 Harman, Evaluation issues in information retrieval, Information Processing & Management 1992 (TrAP).
+
+Measures of the retrieved set do not depend on its order:
+
+    SetP = relevant retrieved / retrieved        SetR = relevant retrieved / R
+    SetF = (1 + beta^2) SetP SetR / (beta^2 SetP + SetR)
+
+van Rijsbergen, Information Retrieval, 1979.
 """
 
 from __future__ import annotations
@@ -30,6 +37,7 @@ from calipers.measures.forms import (
     CUTOFF,
     FOUND,
     RELEVANT,
+    Counted,
     Denominator,
     Form,
     Linear,
@@ -187,3 +195,65 @@ def _norm(norm: str, relevant: RELEVANT | OwnRelevant, cutoff: int | None) -> De
     if cutoff is None:
         raise CalipersError(f"AP with norm={norm} needs a cutoff, as in AP(norm={norm})@10")
     return CUTOFF(cutoff) if norm == "k" else Smaller(relevant, CUTOFF(cutoff))
+
+
+@measure("SetP", rel=REL, aliases=("set_P", "ContextPrecision"))
+def set_precision(rel: float) -> Form:
+    """The share of the retrieved documents that are relevant."""
+    return Counted(_precision, rel)
+
+
+@measure("SetR", rel=REL, aliases=("set_recall", "ContextRecall"))
+def set_recall(rel: float) -> Form:
+    """The share of the relevant documents that are retrieved."""
+    return Counted(_recall, rel)
+
+
+@measure("SetF", beta=BETA, rel=REL, aliases=("set_F",))
+def set_f(beta: float, rel: float) -> Form:
+    """The weighted harmonic mean of SetP and SetR."""
+    return Counted(_HarmonicMean(beta), rel)
+
+
+@measure("NumRet", aliases=("num_ret",), average="sum")
+def number_retrieved() -> Form:
+    """The number of retrieved documents."""
+    return Counted(_retrieved)
+
+
+@measure("NumRel", rel=REL, aliases=("num_rel",), average="sum")
+def number_relevant(rel: float) -> Form:
+    """The number of relevant documents."""
+    return Counted(_relevant, rel)
+
+
+@measure("NumRelRet", rel=REL, aliases=("num_rel_ret",), average="sum")
+def number_relevant_retrieved(rel: float) -> Form:
+    """The number of relevant documents that are retrieved."""
+    return Linear(FLAT, AtLeast(rel))
+
+
+def _precision(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return found / np.maximum(retrieved, 1.0)
+
+
+def _recall(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return np.where(relevant > 0, found / relevant, np.nan)
+
+
+def _retrieved(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return retrieved
+
+
+def _relevant(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return relevant
+
+
+class _HarmonicMean(Record):
+    beta: float
+
+    def __call__(self, retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+        share = found / np.maximum(retrieved, 1.0)
+        recall = np.where(relevant > 0, found / relevant, np.nan)
+        down = self.beta**2 * share + recall
+        return np.where(down == 0, 0.0, (1 + self.beta**2) * share * recall / down)

@@ -1,4 +1,4 @@
-"""A section of the page."""
+"""Parts of a section of the page: sentences, charts, and tables of cells."""
 
 from __future__ import annotations
 

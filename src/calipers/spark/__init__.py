@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.spark.evaluation import evaluate
 from calipers.spark.files import read_judgments, read_runs
+from calipers.spark.scores import collect, means
 from calipers.spark.session import session
-from calipers.spark.statistics import collect, means
 from calipers.support.removed_names import farewell
 
 __all__ = [

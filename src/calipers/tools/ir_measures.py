@@ -29,7 +29,7 @@ from calipers.measures.registry import Measure
 from calipers.results.scores import AVERAGES
 from calipers.support.extras import load
 from calipers.support.plurals import counted
-from calipers.tools.group_scores import ScoringKeywords, with_infinite_scores
+from calipers.tools.predictions import ScoringKeywords, with_infinite_scores
 
 NAME = "calipers"
 RULES = "trec_eval-9"

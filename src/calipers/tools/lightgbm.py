@@ -16,7 +16,7 @@ from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
 from calipers.support.extras import load
-from calipers.tools.group_scores import GroupScore, ScoringKeywords
+from calipers.tools.predictions import GroupScore, ScoringKeywords
 
 Result = tuple[str, float, bool]
 

@@ -31,7 +31,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.dialects import ALL_TREC_9, NICKNAMES, NICKNAMES_9, ROOTS
 from calipers.native.columns import Retrieved
-from calipers.tools.group_scores import with_infinite_scores
+from calipers.tools.predictions import with_infinite_scores
 from calipers.tools.trec_eval.report import FLOOR, ReportedMeasure
 from calipers.tools.trec_eval.request import Request
 

@@ -23,7 +23,7 @@ from calipers.evaluation.options import ScoringOptions
 from calipers.measures.forms.base import deepest
 from calipers.results.tables import as_number
 from calipers.support.extras import load
-from calipers.tools.group_scores import ScoringKeywords
+from calipers.tools.predictions import ScoringKeywords
 
 MEASURES = "nDCG@10 RR@10 AP@100 Recall@100"
 DEPTH = 1000  # documents per query that are scored if a measure reads whole lists

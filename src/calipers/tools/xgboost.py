@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.measures.registry import Measure
 from calipers.support.extras import load
-from calipers.tools.group_scores import GroupScore, ScoringKeywords
+from calipers.tools.predictions import GroupScore, ScoringKeywords
 
 
 def metric(measure: str | Measure, **options: Unpack[ScoringKeywords]) -> Callable[[Any, Any], tuple[str, float]]:

@@ -18,7 +18,7 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.questions.judges.effects_on_systems import CIRCULARITY_COLUMNS as COLUMNS, circularity_notes
 from calipers.questions.judges.score_repair import prediction_powered
-from calipers.questions.judges.verdict_rows import is_verdict_table
+from calipers.questions.judges.verdict_rows import are_labels_of_items, is_verdict_table
 from calipers.statistics.correlation import kendall_b
 from calipers.statistics.significance import SEED
 from conftest import Require
@@ -325,6 +325,57 @@ def test_the_command_reads_a_table_of_verdicts(tmp_path: Path) -> None:
     assert not is_verdict_table(str(tmp_path / "a.qrels"))
     refused = CliRunner().invoke(root, ["judges", str(tmp_path / "a.qrels")])
     assert "expected judges after the judgments of people" in str(refused.exception)
+
+
+def apart(folder: Path) -> tuple[list[dict[str, Any]], Path, Path]:
+    """Rows of two systems with labels of people, and files with the labels of people, and of the judge, in each."""
+    rows = of_two_systems()
+    own = [{"item": row["item"], "system": row["system"], "label": row["label"]} for row in rows]
+    people = [{**row, "label": known["human"]} for row, known in zip(own, rows, strict=True)][::-1]
+    return rows, written(people, folder / "people.csv"), written(own, folder / "gpt.csv")
+
+
+def test_tables_of_people_and_of_judges_are_one_table(tmp_path: Path) -> None:
+    """Labels are matched by item and system, and those that people did not give are empty or not there."""
+    rows, people, judge = apart(tmp_path)
+    expected = cal.judge_verdicts(rows)
+    few = [row for row in csv.DictReader(people.read_text(encoding="utf-8").splitlines()) if row["label"]]
+    for given in (people, few, [{"item": r["item"], "system": r["system"], "human": r["label"]} for r in few]):
+        found = cal.judge_verdicts(given, {"gpt": judge})
+        assert found.table().to_csv() == expected.table().to_csv()
+        assert found.table("differences").to_csv() == expected.table("differences").to_csv()
+    with pytest.raises(cal.CalipersError, match="has different human labels: 1 and 0"):
+        cal.judge_verdicts([{"item": "a", "label": 1}, {"item": "a", "label": 0}], {"gpt": judge})
+
+
+def test_the_command_reads_tables_of_people_and_of_judges(tmp_path: Path) -> None:
+    rows, people, judge = apart(tmp_path)
+    expected, found = (
+        CliRunner().invoke(root, ["judges", *files, "--format", "csv"])
+        for files in ([str(written(rows, tmp_path / "both.csv"))], [str(people), f"gpt={judge}"])
+    )
+    assert (found.exit_code, found.stdout) == (0, expected.stdout)
+    named = tmp_path / "named.csv"
+    named.write_text(people.read_text(encoding="utf-8").replace("label", "ours"), encoding="utf-8")
+    assert are_labels_of_items(str(people))
+    assert not are_labels_of_items(str(named))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query,document,grade\nq1,d1,1\n",
+        "user_id,item_id,rating\nu,i,3\n",
+        "query-id\tcorpus-id\tscore\nq1\td1\t1\n",
+        "q1 0 d1 1\n",
+        '{"q1": {"d1": 1}}\n',
+        '{"query": "q1", "document": "d1", "label": 1}\n',
+    ],
+)
+def test_judgments_of_documents_are_no_labels_of_items(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "judgments"
+    path.write_text(text, encoding="utf-8")
+    assert not are_labels_of_items(str(path))
 
 
 def test_the_command_has_both_thresholds_and_the_difference(tmp_path: Path) -> None:

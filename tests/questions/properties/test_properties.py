@@ -26,11 +26,11 @@ from calipers.errors import CalipersError
 from calipers.measures.gains import LinearGain
 from calipers.measures.registry import declared
 from calipers.measures.weights import DISCOUNTS
-from calipers.questions.properties import property_tables, search
+from calipers.questions.properties import counterexamples, property_tables
 from calipers.questions.properties.cards import measure_card
+from calipers.questions.properties.counterexamples import NOISE
 from calipers.questions.properties.examined_measures import Subject, subject_of, subjects_of
 from calipers.questions.properties.property_tables import CONFLICT, contradictions, impossibility
-from calipers.questions.properties.search import NOISE
 from calipers.questions.properties.small_rankings import Space, lists_of, space
 from calipers.questions.properties.verdicts import NINE, SEVEN, Properties, Verdict, examine
 from conftest import ROOT
@@ -457,11 +457,13 @@ def test_the_search_does_what_the_definitions_say(random: Any, values: tuple[flo
         for k in range(1, d + 1)
     }
     form = Arbitrary(scores)
-    scored = search.Scored(Subject("arbitrary", form), many, Subject("arbitrary", form).scores(many), np.array([0.0]))
+    scored = counterexamples.Scored(
+        Subject("arbitrary", form), many, Subject("arbitrary", form).scores(many), np.array([0.0])
+    )
     if np.isnan(scored.scores[many.possible]).all():
         return
     wanted = plain_search(form, depth)
-    for name, examine_one in search.PROPERTIES.items():
+    for name, examine_one in counterexamples.PROPERTIES.items():
         if name == "realizable" and wanted["bounded"] is not None:
             continue
         finding = examine_one(scored, 1.0)
@@ -509,12 +511,12 @@ def test_search_and_proof_never_disagree(measure: str) -> None:
     proved = subject.proofs()
     among = subject.grades
     spaces = [space((among[0], among[-1])), *([space(among)] if len(among) > 2 else [])]
-    scored = [search.scored(subject, each) for each in spaces]
-    if len(scored) > 1 and not search.tells_apart(scored[1]):
+    scored = [counterexamples.scored(subject, each) for each in spaces]
+    if len(scored) > 1 and not counterexamples.tells_apart(scored[1]):
         scored = scored[:1]
     for name in proved:
         for each in scored:
-            assert search.PROPERTIES[name](each, known(measure).bound) is None, (name, proved[name])
+            assert counterexamples.PROPERTIES[name](each, known(measure).bound) is None, (name, proved[name])
     assert all(known(measure)[name].how == "proved" for name in proved)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
-from calipers.collection.column_names import check_roles, first_columns
+from calipers.collection.column_names import check_roles, columns_of, first_columns
 from calipers.collection.formats.dictionaries import NamedRow, first_row
 from calipers.collection.records import name_of, rows_by_name
 from calipers.errors import CalipersError
@@ -50,7 +51,7 @@ class VerdictRow(Record):
     item: str
     judge: str
     system: str  # empty if the table has no column for it
-    label: float
+    label: float  # of the judge; NaN in a table of people's labels
     human: float | None
     length: float | None
     position: float | None
@@ -58,24 +59,47 @@ class VerdictRow(Record):
 
 def is_verdict_table(path: str) -> bool:
     """Return True if a file has a header with an item, a label and a column for people's labels."""
-    try:
-        columns = first_row(path)
-    except CalipersError:
+    return {"item", "label", "human"} <= first_columns(_first_row(path), NAMES, {}).keys()
+
+
+def are_labels_of_items(path: str) -> bool:
+    """Return True if a file has a header with an item and a label, and no columns of judgments of documents."""
+    row = _first_row(path)
+    found = first_columns(row, NAMES, {})
+    if "item" not in found or not found.keys() & {"label", "human"}:
         return False
-    return columns is not None and {"item", "label", "human"} <= first_columns(columns, NAMES, {}).keys()
+    try:
+        columns_of([*row], "grade")
+    except CalipersError:
+        return True
+    return False
 
 
-def read_verdicts(data: VerdictsLike, columns: Mapping[str, str] | None = None) -> list[VerdictRow]:
+def _first_row(path: str) -> dict[str, Any]:
+    """Return the first row of a file, or nothing if the file cannot be read as a table."""
+    try:
+        return first_row(path) or {}
+    except CalipersError:
+        return {}
+
+
+def read_verdicts(
+    data: VerdictsLike, columns: Mapping[str, str] | None = None, *, whose: Literal["both", "judge", "people"] = "both"
+) -> list[VerdictRow]:
     """Return the rows of a file (CSV, TSV, JSON, JSON lines, Parquet), a frame or a list of dicts.
 
     columns: names of columns, for example {"label": "gpt_score", "human": "expert"}.
+    whose: labels of a judge and of people, or of one of them only. Labels of people may be missing.
     """
     check_roles(columns, NAMES)
     rows = [*rows_by_name(data)]
     if not rows:
         raise CalipersError("there are no verdicts", file=name_of(data))
     found = first_columns(rows[0].cells, NAMES, columns or {})
-    for part in ("item", "label", "human", *(columns or {})):
+    if whose == "people" and "label" in found:
+        found["human"] = found.pop("label")
+    needed = {"both": ("item", "label", "human"), "judge": ("item", "label"), "people": ("item", "human")}[whose]
+    for part in dict.fromkeys((*needed, *(() if whose == "people" else columns or ()))):
         if part not in found:
             expected = (columns or {}).get(part) or f"one of {', '.join(NAMES[part][:4])}, ..."
             raise CalipersError(
@@ -90,12 +114,13 @@ def _verdict(row: NamedRow, columns: Mapping[str, str]) -> VerdictRow:
         return _number(row, columns[part]) if part in columns else None
 
     label = value("label")
-    if label is None:
+    if label is None and "label" in columns:
         raise row.error("there is no label of the judge")
     item, judge, system = (
         _id(row, part, columns[part]) if part in columns else otherwise
         for part, otherwise in (("item", ""), ("judge", "judge"), ("system", ""))
     )
+    label = math.nan if label is None else label
     return VerdictRow(item, judge, system, label, value("human"), value("length"), value("position"))
 
 

@@ -130,6 +130,7 @@ class VerdictStudy(Result):
 
 def judge_verdicts(
     data: VerdictsLike,
+    judges: Mapping[str, VerdictsLike] | None = None,
     *,
     threshold: float | None = None,
     human_threshold: float | None = None,
@@ -143,6 +144,8 @@ def judge_verdicts(
         Columns: item, label (a number, or a word such as pass, fail, yes, no), human (empty for items that people did
         not label), and if known system, judge, length and position. Common synonyms are found, such as `id`, `model`,
         `score` and `gold`.
+    judges: if `data` has labels of people only, tables with the labels of each judge, by name. Rows are matched by item
+        and system.
     threshold: judges' labels of at least this value count as 1 (pass), others as 0. Without it, numbers are used as
         they are.
     human_threshold: the same for the labels of people. Labels on different scales are refused.
@@ -167,7 +170,7 @@ def judge_verdicts(
             check_number(name, limit)
     by_judge: dict[str, list[VerdictRow]] = {}
     systems: dict[str, None] = {}  # in the order of the input
-    for row in read_verdicts(data, columns):
+    for row in _rows(data, judges, columns):
         by_judge.setdefault(row.judge, []).append(row)
         systems[row.system] = None
     by_judge = {judge: _as_passes(judge, rows, threshold, human_threshold) for judge, rows in by_judge.items()}
@@ -200,6 +203,20 @@ def judge_verdicts(
         if len(distinct) <= 400:
             counts += [(judge, ours, theirs, pairs.count((ours, theirs))) for ours, theirs in distinct]
     return VerdictStudy(tuple(found), tuple(differences), tuple(bias), tuple(counts), passes, level, tuple(notes))
+
+
+def _rows(
+    data: VerdictsLike, judges: Mapping[str, VerdictsLike] | None, columns: Mapping[str, str] | None
+) -> list[VerdictRow]:
+    """Return the verdicts of all judges with the labels of people, from one table or from one for each of them."""
+    if judges is None:
+        return read_verdicts(data, columns)
+    human = _human_labels(read_verdicts(data, columns, whose="people"))
+    return [
+        row.changed(judge=name, human=human.get((row.item, row.system)))
+        for name, given in judges.items()
+        for row in read_verdicts(given, columns, whose="judge")
+    ]
 
 
 def _as_passes(

@@ -12,7 +12,7 @@ from calipers.measures.forms.texts import NormalisedTextForm, TextForm
 from calipers.measures.grammar import parse
 from calipers.measures.registry import Declaration, Measure, all_declared, look_up, other_names
 from calipers.questions.properties.examined_measures import Examined, Subject, subject_of
-from calipers.questions.properties.readers import reader, tie_rule
+from calipers.questions.properties.reader_sentences import reader, tie_rule
 from calipers.questions.properties.small_rankings import lists_of
 from calipers.questions.properties.verdicts import NINE, NOTES, Properties, examine
 from calipers.results.tables import Table

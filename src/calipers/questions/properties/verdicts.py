@@ -11,9 +11,7 @@ import numpy as np
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
 from calipers.measures.gains import as_gain
-from calipers.questions.properties.examined_measures import Examined, Subject, checked_grades, subject_of
-from calipers.questions.properties.proofs import has_residual, stops_at_first_relevant
-from calipers.questions.properties.search import (
+from calipers.questions.properties.counterexamples import (
     EXTRA,
     PROPERTIES,
     Finding,
@@ -27,6 +25,8 @@ from calipers.questions.properties.search import (
     scored,
     tells_apart,
 )
+from calipers.questions.properties.examined_measures import Examined, Subject, checked_grades, subject_of
+from calipers.questions.properties.proofs import has_residual, stops_at_first_relevant
 from calipers.questions.properties.small_rankings import MORE_RANKINGS, space
 
 SEVEN = tuple(PROPERTIES)

@@ -1,4 +1,4 @@
-"""Command, versions, options and files, so that the report can be repeated."""
+"""The section about the method: command, versions, options and files, so that the report can be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The query map: scores of the systems and of a random ranking for each query, and the rankings."""
+"""The section about queries, a map: scores of the systems and of a random ranking for each query, and the rankings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The searches: for each property the smallest state that breaks it, or none.
+"""Searches for counterexamples: for each property the smallest state that breaks it, or none.
 
 Undefined states are skipped. Scores that differ by less than rounding count as the same.
 """

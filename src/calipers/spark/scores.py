@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
 
+
 OF_FRAMES = ("systems", "ambiguous", "drawn", "missing_is_given")  # facts that `Scores` has elsewhere
 FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
 NO_COMMON_QUERY = "no query in common: none of the runs answers a query of the judgments"

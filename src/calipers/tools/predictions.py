@@ -1,4 +1,4 @@
-"""Mean score of labels and scores in groups. The callbacks for other libraries use it."""
+"""Mean score of predictions: labels and predicted scores in groups. The interfaces of other libraries use it."""
 
 from __future__ import annotations
 
