@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from calipers.questions.check.verdicts import FailIf
     from calipers.questions.compare.comparison import Comparison
     from calipers.questions.diff.difference import Difference
-    from calipers.questions.inspect import Inspection
+    from calipers.questions.inspect import Inspection, TextInspection
     from calipers.questions.judges.grade_scales import Map
     from calipers.questions.judges.judge_study import JudgeStudy
     from calipers.questions.metaeval.measure_study import MetaEvaluation
@@ -161,8 +161,8 @@ class Experiment(Evaluation):
             given["judgments"] = self.judgments
         return Experiment(**given | changes)
 
-    def inspect(self) -> Inspection:
-        """Check judgments and runs before any score. See `calipers.questions.inspect.inspect`.
+    def inspect(self) -> Inspection | TextInspection:
+        """Check judgments and runs, or texts, before any score. See `calipers.questions.inspect.inspect`.
 
         >>> Experiment({"q": {"a": 1}}, {"q": ["b", "a"]}).inspect().summary
         'Nothing makes scores meaningless.'

@@ -106,6 +106,37 @@ def test_diff_and_plan(answers: str, ask: Ask) -> None:
     assert int(cells(ask("plan", answers, "-m", "F1", "--difference", 0.1, "--format", "csv"))[0]["queries"]) > 1
 
 
+def test_inspect_names_missing_empty_and_equal_texts(tmp_path: Path, ask: Ask) -> None:
+    answers = {"a": ["x", "y", None], "b": ["x", "x", " "], "c": ["x", "y", None], "d": ["z", "z", "z"]}
+    rows = [
+        {
+            "id": f"q{number}",
+            "system": system,
+            "answer": text,
+            "references": ["x"],
+            "relevant": ["d1"],
+            "retrieved": ["D1"],
+        }
+        for system, texts in answers.items()
+        for number, text in enumerate(texts)
+    ]
+    found = json.loads(ask("inspect", written(tmp_path / "answers.jsonl", rows), "--format", "json").stdout)
+    assert [(each["about"], each["finding"]) for each in found["findings"]][1:] == [
+        ("a", "1 answer of 3 is missing"),
+        ("b", "1 answer of 3 is empty"),
+        ("c", "1 answer of 3 is missing"),
+        ("c", "has the same texts as a"),
+        ("d", "writes one and the same answer about every query"),
+    ]
+    assert found["findings"][0]["finding"] == "no retrieved document is relevant: do the ids match?"
+    assert found["systems"][1] == {"system": "b", "texts": 3, "missing": 0, "empty": 1, "words": 1}
+    assert {"field": "references", "values": 3} in found["fields"]
+    nothing = written(
+        tmp_path / "nothing.jsonl", [{**row, "answer": None} if row["system"] == "a" else row for row in rows]
+    )
+    assert "every answer is missing" in ask("inspect", nothing, code=1).output
+
+
 def test_corpus_scores_are_an_extra_table(tmp_path: Path, ask: Ask, require: Any) -> None:
     require.module("sacrebleu")
     rows = [

@@ -45,6 +45,7 @@ def texts() -> cal.texts.Evaluation:
 
 EXAMPLES: dict[str, Callable[[], Result]] = {
     "Inspection": lambda: cal.Experiment(QRELS, RUNS, "AP").inspect(),
+    "TextInspection": lambda: cal.Experiment(cal.read_texts(ANSWERS), measures="F1").inspect(),
     "Scores": scores,
     "Comparison": lambda: cal.compare(scores(), warn=False),
     "NonInferiority": lambda: cal.statistics.non_inferiority(scores(), old="old", new="new", margin=0.1),

@@ -19,22 +19,26 @@ if TYPE_CHECKING:
 
 
 @grouped_command("inspect")
-@inputs(measures=False)
+@inputs(measures=False, texts=True)
 @relevant_option
 @several_outputs
 def command(inputs: Inputs, relevant: float | None, output: Output) -> None:
-    """Check judgments and runs before any score is computed.
+    """Check judgments and runs, or texts, before any score is computed.
 
-    Prints ids that do not match, duplicates, grades, ties, odd characters, and queries without results. Exits with 1
-    if something makes scores meaningless, for example if no document of a run is judged.
+    Prints ids that do not match, duplicates, grades, ties, odd characters, and queries without results; of texts,
+    missing, empty and equal ones, and which fields were found. Exits with 1 if something makes scores meaningless, for
+    example if no document of a run is judged.
 
     \b
     calipers inspect qrels.txt runs/*
     calipers inspect qrels.txt run.txt --format json
+    calipers inspect answers.jsonl
     """
     result = _experiment(inputs, relevant).inspect()
-    titles = {"findings": "Findings", "systems": "Systems", "grades": "Grades of the judgments"}
-    tables = {name: (titles[name], table) for name, table in result.tables().items() if len(table.rows)}
+    titles = {"grades": "Grades of the judgments", "fields": "Fields that were found"}
+    tables = {
+        name: (titles.get(name, name.capitalize()), table) for name, table in result.tables().items() if len(table.rows)
+    }
     output.write_several(tables)
     note(result.summary)
     if not result.ok:

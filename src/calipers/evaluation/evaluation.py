@@ -152,6 +152,10 @@ class ScoredTexts(Protocol):
     progress: Callable[[int], None] | None  # called with the number of finished steps
 
     @property
+    def collection(self) -> Any:
+        """The texts themselves."""
+
+    @property
     def steps(self) -> int:
         """The number of steps that scoring takes."""
 
@@ -181,7 +185,8 @@ class ScoredTexts(Protocol):
 
 
 ONLY_RANKINGS = (
-    "this is a question about rankings, and these are texts: evaluate, compare, diff, check and plan take texts"
+    "this is a question about rankings, and these are texts; "
+    "evaluate, compare, diff, check, plan and inspect take texts"
 )
 
 

@@ -1,4 +1,4 @@
-"""A check of judgments and runs before any score: ids that do not match, duplicates, grades, ties, odd characters."""
+"""A check of data before any score: ids that do not match, duplicates, grades, ties, missing texts, odd characters."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ from calipers.evaluation.inputs import SwappedFiles, notes_on_grades, notes_on_r
 from calipers.native.columns import Retrieved
 from calipers.results.result import Result, Tables
 from calipers.results.tables import Table
-from calipers.support.plurals import counted, plural_of
+from calipers.support.plurals import counted, plural_of, verb
+from calipers.texts.collection import TextCollection, TextKind
 
-__all__ = ["InspectedRun", "Inspection", "InspectionFinding", "inspect"]
+__all__ = ["InspectedRun", "InspectedTexts", "Inspection", "InspectionFinding", "TextInspection", "inspect"]
 
 Level = Literal["error", "warning", "note"]
 TOP = 10  # ranks in which judged documents are counted
@@ -46,10 +47,10 @@ _ODD_CHARACTERS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 @dataclass(frozen=True)
 class InspectionFinding:
-    """Something to know about judgments or a run. An error makes scores meaningless."""
+    """Something to know about the data. An error makes scores meaningless."""
 
     level: Level
-    about: str  # the judgments, or the name of a system
+    about: str  # the judgments, the file, or the name of a system
     text: str
 
 
@@ -66,26 +67,27 @@ class InspectedRun:
     tied_share: float  # of the documents
 
 
+@dataclass(frozen=True)
+class InspectedTexts:
+    """Numbers about the texts of one system."""
+
+    system: str
+    texts: int
+    missing: int
+    empty: int
+    words: float  # median over the texts
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Inspection(Result):
-    """Findings about judgments and runs: what could make scores wrong, and what to know about the data."""
+class _Findings(Result):
+    """Findings about data: what could make scores wrong, and what to know."""
 
     findings: tuple[InspectionFinding, ...]  # the most serious first
-    runs: tuple[InspectedRun, ...]  # runs that could be read
-    grades: tuple[tuple[float, int, int], ...]  # grade, documents, queries
-    queries: int  # that are judged
-    documents: int  # judged ones, over all queries
 
     @property
     def ok(self) -> bool:
         """True if nothing was found that makes scores meaningless."""
         return not self._count("error")
-
-    @property
-    def title(self) -> str:
-        """Sizes of the judgments and the number of runs."""
-        judged = f"{counted(self.queries, 'query')} with {counted(self.documents, 'judged document')}"
-        return f"Inspection of {judged} and {counted(len(self.runs), 'run')}"
 
     @property
     def summary(self) -> str:
@@ -97,16 +99,32 @@ class Inspection(Result):
             return f"Nothing makes scores meaningless, but look at {counted(warnings, 'warning')} first."
         return "Nothing makes scores meaningless."
 
-    def tables(self) -> Tables:
-        """Return the tables findings, systems and grades."""
-        return Tables({"findings": self._findings_table, "systems": self._systems_table, "grades": self._grades_table})
-
     def _count(self, level: Level) -> int:
         return sum(finding.level == level for finding in self.findings)
 
     def _findings_table(self) -> Table:
         rows = tuple((finding.level, finding.about, finding.text) for finding in self.findings)
         return Table(("level", "about", "finding"), rows, is_prose=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Inspection(_Findings):
+    """Findings about judgments and runs: what could make scores wrong, and what to know about the data."""
+
+    runs: tuple[InspectedRun, ...]  # runs that could be read
+    grades: tuple[tuple[float, int, int], ...]  # grade, documents, queries
+    queries: int  # that are judged
+    documents: int  # judged ones, over all queries
+
+    @property
+    def title(self) -> str:
+        """Sizes of the judgments and the number of runs."""
+        judged = f"{counted(self.queries, 'query')} with {counted(self.documents, 'judged document')}"
+        return f"Inspection of {judged} and {counted(len(self.runs), 'run')}"
+
+    def tables(self) -> Tables:
+        """Return the tables findings, systems and grades."""
+        return Tables({"findings": self._findings_table, "systems": self._systems_table, "grades": self._grades_table})
 
     def _systems_table(self) -> Table:
         columns = ("system", "queries", "in common", "without results", "documents", f"judged@{TOP}", "tied")
@@ -116,7 +134,7 @@ class Inspection(Result):
                 run.queries,
                 run.in_common,
                 run.without_results,
-                int(run.length) if run.length.is_integer() else run.length,
+                _whole(run.length),
                 run.judged_share,
                 run.tied_share,
             )
@@ -125,21 +143,50 @@ class Inspection(Result):
         return Table(columns, rows)
 
     def _grades_table(self) -> Table:
-        rows = tuple((int(grade) if grade.is_integer() else grade, *counts) for grade, *counts in self.grades)
+        rows = tuple((_whole(grade), *counts) for grade, *counts in self.grades)
         return Table(("grade", "documents", "queries"), rows)
 
 
-def inspect(evaluation: Evaluation) -> Inspection:
-    """Check judgments and runs before any score is computed.
+@dataclass(frozen=True, eq=False, repr=False)
+class TextInspection(_Findings):
+    """Findings about texts: what could make scores wrong, and what to know about the data."""
+
+    systems: tuple[InspectedTexts, ...]
+    fields: tuple[tuple[str, int], ...]  # what documents and texts have, and how many have it
+    size: str  # the numbers of systems and documents, in words
+
+    @property
+    def title(self) -> str:
+        """The numbers of systems and documents."""
+        return f"Inspection of {self.size}"
+
+    def tables(self) -> Tables:
+        """Return the tables findings, systems and fields."""
+        return Tables({"findings": self._findings_table, "systems": self._systems_table, "fields": self._fields_table})
+
+    def _systems_table(self) -> Table:
+        columns = ("system", "texts", "missing", "empty", "words")
+        rows = tuple((each.system, each.texts, each.missing, each.empty, _whole(each.words)) for each in self.systems)
+        return Table(columns, rows)
+
+    def _fields_table(self) -> Table:
+        return Table(("field", "values"), self.fields)
+
+
+def inspect(evaluation: Evaluation) -> Inspection | TextInspection:
+    """Check judgments and runs, or texts, before any score is computed.
 
     The findings name ids that do not match (with pairs that differ only in spelling), duplicates, unusual grades, ties,
-    odd characters, and queries without results. An error is something that makes scores meaningless.
+    odd characters, queries without results, and missing, empty or equal texts. An error is something that makes scores
+    meaningless.
 
     >>> import calipers as cal
     >>> found = cal.Experiment({"q1": {"007": 1}}, {"q1": {"7": 2.5, "8": 1.5}}, "AP").inspect()
     >>> found.ok, found.findings[0].text.partition(" (")[0]
     (False, 'none of its documents is judged')
     """
+    if evaluation.texts is not None:
+        return _inspect_texts(evaluation.texts.collection, evaluation.texts.size)
     judgments = evaluation.judgments
     options = evaluation.options
     findings = [*_judgment_findings(judgments, options.relevant)]
@@ -177,11 +224,10 @@ def inspect(evaluation: Evaluation) -> Inspection:
     on_grades = notes_on_grades(judgments, options.like.rel)
     findings += [InspectionFinding("warning", judgments.name, text) for text in on_grades]
     findings += [InspectionFinding("note", "", text) for text in notes_on_reading(judgments, evaluation.runs)]
-    order: tuple[Level, ...] = ("error", "warning", "note")
     grade, count = np.unique(judgments.pool.grade, return_counts=True)
     queries = [len(np.unique(judgments.pool.query[judgments.pool.grade == each])) for each in grade]
     return Inspection(
-        findings=tuple(sorted(findings, key=lambda finding: order.index(finding.level))),
+        findings=_sorted(findings),
         runs=tuple(inspected),
         grades=tuple(zip(grade.tolist(), count.tolist(), queries, strict=True)),
         queries=len(judgments.queries),
@@ -194,6 +240,77 @@ def _swapped_notes(swapped: SwappedFiles, evaluation: Evaluation) -> list[str]:
         return swapped.notes(evaluation.judgments, evaluation.runs)
     except CalipersError as error:
         return [error.message]
+
+
+def _whole(number: float) -> float:
+    return int(number) if number.is_integer() else number
+
+
+def _sorted(findings: Iterable[InspectionFinding]) -> tuple[InspectionFinding, ...]:
+    """Return the findings, the most serious first."""
+    order: tuple[Level, ...] = ("error", "warning", "note")
+    return tuple(sorted(findings, key=lambda finding: order.index(finding.level)))
+
+
+# --------------------------------------------------------------------------------------------------------- texts
+
+
+def _inspect_texts(collection: TextCollection, size: str) -> TextInspection:
+    findings = [InspectionFinding("note", collection.name, text) for text in collection.notes]
+    findings += [InspectionFinding("warning", collection.name, text) for text in _document_notes(collection)]
+    systems = []
+    seen: dict[tuple[str | None, ...], str] = {}
+    for name, texts in zip(collection.systems, collection.texts, strict=True):
+        present = [text for text in texts if text is not None]
+        empty = sum(not text.strip() for text in present)
+        words = float(np.median([len(text.split()) for text in present])) if present else 0.0
+        systems.append(InspectedTexts(name, len(present), len(texts) - len(present), empty, words))
+        found = [*_text_findings(texts, collection.kind)]
+        if (twin := seen.setdefault(texts, name)) != name:
+            found.append(("warning", f"has the same texts as {twin}"))
+        findings += [InspectionFinding(level, name, text) for level, text in found]
+    return TextInspection(_sorted(findings), tuple(systems), tuple(_fields(collection)), size)
+
+
+def _document_notes(collection: TextCollection) -> Iterator[str]:
+    """Yield notes about references, and about the ids of relevant documents."""
+    _, blank = collection.empty
+    if blank:
+        yield f"{counted(blank, 'reference')} {verb(blank, 'is', 'are')} empty"
+    retrieved = {
+        (query, document) for (query, _), each in collection.judged.items() for document in each.retrieved or ()
+    }
+    relevant = {(each.id, document) for each in collection.documents for document in each.relevant or ()}
+    if retrieved and relevant and not retrieved & relevant:
+        yield "no retrieved document is relevant: do the ids match?"
+
+
+def _text_findings(texts: Sequence[str | None], kind: TextKind) -> Iterator[Found]:
+    """Yield findings about the texts of one system."""
+    present = [text for text in texts if text is not None]
+    if not present:
+        yield "error", f"every {kind.text} is missing"
+        return
+    blank = [text for text in present if not text.strip()]
+    for count, what in ((len(texts) - len(present), "missing"), (len(blank), "empty")):
+        if count:
+            yield "warning", f"{counted(count, kind.text)} of {len(texts):,} {verb(count, 'is', 'are')} {what}"
+    if len(present) > 1 and len({*present}) == 1:
+        yield "warning", f"writes one and the same {kind.text} about every {kind.unit}"
+    for what, pattern in _ODD_CHARACTERS[:2]:  # texts may have the others
+        if odd := sum(pattern.search(text) is not None for text in present):
+            yield "warning", f"{counted(odd, kind.text)} with {what}"
+
+
+def _fields(collection: TextCollection) -> Iterator[tuple[str, int]]:
+    """Yield what documents and texts have, and how many have it."""
+    for name in ("question", "source", "references", "relevant"):
+        yield name, sum(bool(getattr(document, name)) for document in collection.documents)
+    for name in ("nuggets", "statements", "retrieved", "passages"):
+        yield name, sum(getattr(each, name) is not None for each in collection.judged.values())
+    for kind, scores in (("human", collection.human), ("scores", collection.other_scores)):
+        for name, values in scores.items():
+            yield f"{kind}.{name}", int(np.isfinite(values).sum())
 
 
 # ----------------------------------------------------------------------------------------------------- judgments
