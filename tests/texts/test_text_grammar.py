@@ -67,6 +67,11 @@ def test_a_measure_may_have_a_short_name() -> None:
         cal.parse("AP=nDCG@10")
 
 
+def test_measures_stand_in_the_order_in_which_they_were_named() -> None:
+    names = ["faithfulness", "ROUGE-1", "'lat ency'", "EM", "V2(ROUGE-1)", "ROUGE-2"]
+    assert scores(names).measures == tuple(name.strip("'") for name in names)
+
+
 def test_columns_of_scores_come_after_the_measures() -> None:
     found = scores("faithfulness rouge_score(mode=fmeasure) 'lat ency'(lower=true)")
     assert found.measures == ("faithfulness", "rouge_score(mode=fmeasure)", "lat ency")

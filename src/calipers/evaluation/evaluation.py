@@ -175,6 +175,9 @@ class ScoredTexts(Protocol):
     def scores(self) -> Scores:
         """Scores of all texts."""
 
+    def in_order(self, scores: Scores) -> Scores:
+        """Return the scores with the measures in the order in which they were named."""
+
     @property
     def size(self) -> str:
         """The numbers of systems and of questions or documents, in words."""
@@ -256,7 +259,7 @@ class Evaluation:
     @cached_property
     def scores(self) -> Scores:
         """Scores of all systems on all queries. The notes on runs and texts are in the scores."""
-        scores = _scores(self) if self.texts is None else self.texts.scores
+        scores = _scores(self) if self.texts is None else self.texts.in_order(self.texts.scores)
         warn_user(scores.notes, self.warn)
         return scores
 

@@ -94,6 +94,7 @@ class Evaluation:
             measures = default_measures(collection, has_encoder, judgments is not None)
         asked = asked_measures(measures, collection.other_scores)
         self.measures, self.rankings, self.other_scores = asked.texts, asked.rankings, asked.others
+        self._order = asked.order
         self.lower = tuple(dict.fromkeys((*self.lower, *asked.lower)))
         for name in self.lower:
             if name not in collection.other_scores:
@@ -102,8 +103,9 @@ class Evaluation:
 
     @property
     def needs_encoder(self) -> bool:
-        """True if a measure is BERTScore."""
-        return any(measure.base.startswith("BERTScore") for measure in self.measures)
+        """True if a measure is BERTScore and does not name its model."""
+        forms = (measure.form.prepare.keywords for measure in self.measures if measure.base.startswith("BERTScore"))
+        return any(given["model"] is None for given in forms)
 
     @cached_property
     def matcher(self) -> Matcher | None:
@@ -131,6 +133,10 @@ class Evaluation:
         """The numbers of systems and of questions or documents, in words."""
         units = counted(len(self.collection.documents), self.collection.kind.unit)
         return f"{counted(len(self.systems), 'system')}, {units}"
+
+    def in_order(self, scores: Scores) -> Scores:
+        """Return the scores with the measures in the order in which they were named."""
+        return scores.of_measures([scores.measures[place] for place in self._order])
 
     @property
     def steps(self) -> int:

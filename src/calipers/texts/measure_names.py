@@ -98,12 +98,13 @@ def _listed(options: tuple[tuple[str, Any], ...]) -> str:
 
 
 class AskedMeasures(Record):
-    """Measures of texts, of retrieved documents, and scores of other tools, in the order in which they were named."""
+    """Measures of texts, of retrieved documents, and scores of other tools."""
 
     texts: tuple[TextMeasure, ...]
     rankings: tuple[str, ...]
     others: tuple[str, ...]  # columns of scores
     lower: tuple[str, ...]  # those of them for which smaller values are better
+    order: tuple[int, ...]  # the place of each, among texts, rankings and others side by side
 
 
 def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> AskedMeasures:
@@ -118,6 +119,7 @@ def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> A
     texts: dict[TextMeasure, None] = {}
     rankings: dict[str, None] = {}
     others: dict[str, bool] = {}
+    order: dict[tuple[int, Any], None] = {}  # the kind and the measure
     alone = isinstance(names, str | Measure | Declaration) or callable(names)
     for given in [names] if alone else names:  # type: ignore[union-attr]
         whole = isinstance(given, str) and given in other_scores and not _is_known(given)
@@ -129,19 +131,23 @@ def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> A
                 for name, measure in parse_all(typed):
                     if measure.reads == "texts":
                         is_alias = isinstance(typed, str) and bool(split_alias(typed)[0])
-                        texts[TextMeasure.of(measure, name if is_alias else "")] = None
+                        found = TextMeasure.of(measure, name if is_alias else "")
+                        texts[found] = order[0, found] = None
                     else:
-                        rankings[name] = None
+                        rankings[name] = order[1, name] = None
             except CalipersError as unknown:
                 if column is None:
                     raise _with_columns(unknown, typed, other_scores) from None
                 others[column[0]] = column[2]
+                order[2, column[0]] = None
     if not (texts or rankings or others):
         raise CalipersError("no measure is named, such as ROUGE-1, V2(ROUGE-L) or BERTScore")
     if same := {each.named() for each in texts}.union(rankings).intersection(others):
         name = sorted(same)[0]
         raise CalipersError(f"the data have a column '{name}', too: give the measure another name, as in mine={name}")
-    return AskedMeasures(tuple(texts), tuple(rankings), tuple(others), tuple(name for name in others if others[name]))
+    places = {each: place for place, each in enumerate(sorted(order, key=lambda each: each[0]))}
+    lower = tuple(name for name in others if others[name])
+    return AskedMeasures(tuple(texts), tuple(rankings), tuple(others), lower, tuple(places[each] for each in order))
 
 
 def _is_known(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from calipers.errors import CalipersError
@@ -16,7 +17,7 @@ class TextForm(Form):
     """A measure of texts, with its parameters."""
 
     name: str  # with the parameters that are given, except for the part
-    prepare: Callable[[Any], Any]  # returns the scorer of some texts, from a `calipers.texts.Context`
+    prepare: partial[Any]  # returns the scorer of some texts, from a `calipers.texts.Context`
     parts: tuple[str, ...]  # the numbers that it gives for each text; the last one is the default
     part: str
     lower: bool = False  # a lower score is the better one
