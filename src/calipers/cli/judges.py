@@ -202,7 +202,7 @@ def command(
     calipers judges people.csv gpt=gpt.csv
     """
     from calipers.experiment import Experiment
-    from calipers.texts.text_files import are_judged_answers
+    from calipers.texts.recognition import are_judged_answers, refuse_texts
 
     if asked_judges.judgments_as is None and are_judged_answers(asked_judges.human):
         _write_answers(asked_judges, asked, significance.seed, plot, lists.strict, output)
@@ -210,6 +210,7 @@ def command(
     if not asked_judges.judges or asked_judges.are_labels_of_items:
         _write_verdicts(asked_judges, asked, significance.seed, lists.strict, output)
         return
+    refuse_texts(asked_judges.human, "no answer has nuggets or statements, whose labels are compared")
     wanted = asked.tables(bool(asked_judges.systems), output.format in ("table", "markdown"))
     if [asked_judges.human, *asked_judges.judges, *asked_judges.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")

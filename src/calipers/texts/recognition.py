@@ -6,12 +6,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from calipers.collection.column_names import NAMES as COLUMNS, plain_name
 from calipers.collection.files import start_of
 from calipers.collection.first_line import BOM, cells_of, first_content
 from calipers.collection.formats import sniff
 from calipers.collection.formats.parquet import MAGIC, columns_of_parquet
+from calipers.collection.records import rows_by_name
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import ONLY_RANKINGS
 from calipers.results.score_files import is_score_table
@@ -31,6 +33,7 @@ _OF_RANKINGS = [  # texts may have an id and a prediction, too
     for roles in (("query",), ("document",), ("grade", "score", "rank"))
 ]
 _KEY = re.compile(r'"([^"\\]+)"\s*:')
+_JUDGED_COLUMN = re.compile(rb"\b(nuggets|statements)\b")
 _TABLES = ("csv", "json", "parquet", "ragas")
 
 
@@ -62,10 +65,25 @@ def holds_texts(path: str, columns: Mapping[str, str] | None = None) -> bool:
     return bool(names & _ABOUT_TEXTS - _TEXT) or any(map(NUMBERED.match, found)) or not is_score_table(path)
 
 
-def refuse_texts(path: str) -> None:
+def are_judged_answers(path: str) -> bool:
+    """Return True if a row of a file has a list of nuggets or statements. Reads no further than the first such row."""
+    try:
+        start = start_of(path).removeprefix(BOM).lstrip()
+        if not start.startswith((MAGIC, b"{", b"[")) and not _JUDGED_COLUMN.search(start.partition(b"\n")[0]):
+            return False
+        return any(_is_list(row.cells.get(name)) for row in rows_by_name(path) for name in ("nuggets", "statements"))
+    except CalipersError:
+        return False
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list) or (isinstance(cell, str) and cell.lstrip().startswith("["))
+
+
+def refuse_texts(path: str, reason: str = ONLY_RANKINGS) -> None:
     """Raise an error if a file holds texts. Datasets of RAGAS hold judgments and rankings as well."""
     if holds_texts(path) and sniff(path) != "ragas":
-        raise CalipersError(ONLY_RANKINGS, file=path)
+        raise CalipersError(reason, file=path)
 
 
 def _field_names(path: str) -> list[str]:

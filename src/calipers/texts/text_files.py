@@ -30,11 +30,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.collection.column_names import check_roles, first_columns, plain_name
-from calipers.collection.files import start_of, whole
-from calipers.collection.first_line import BOM
+from calipers.collection.files import whole
 from calipers.collection.formats.dictionaries import NamedRow, parsed
 from calipers.collection.formats.json import listed_again
-from calipers.collection.formats.parquet import MAGIC
 from calipers.collection.records import name_of, rows_by_name
 from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError
@@ -97,7 +95,6 @@ NUMBERED = re.compile(r"(?:references?|ref|answers?)[ _.-]?\d+$", re.IGNORECASE)
 _NAMED_SCORE = {"human": re.compile(r"human[ _.:-](.+)$", re.IGNORECASE), "scores": re.compile(r"scores?[.:](.+)$")}
 _LIST = re.compile(r"""\s*\[\s*(["']|\]\s*$)""")  # a cell that holds a list of texts, not a text
 _NO_SCORE = frozenset(("", "na", "n/a", "nan", "null", "none"))
-_JUDGED_COLUMN = re.compile(rb"\b(nuggets|statements)\b")
 
 
 def as_collection(
@@ -161,21 +158,6 @@ def scores_by_text(data: TextsLike, systems: Sequence[str]) -> dict[Any, Any]:
     if not any(found.values()):
         raise CalipersError("there is no score", file=name)
     return found
-
-
-def are_judged_answers(path: str) -> bool:
-    """Return True if a row of a file has a list of nuggets or statements. Reads no further than the first such row."""
-    try:
-        start = start_of(path).removeprefix(BOM).lstrip()
-        if not start.startswith((MAGIC, b"{", b"[")) and not _JUDGED_COLUMN.search(start.partition(b"\n")[0]):
-            return False
-        return any(_is_list(row.cells.get(name)) for row in rows_by_name(path) for name in ("nuggets", "statements"))
-    except CalipersError:
-        return False
-
-
-def _is_list(cell: Any) -> bool:
-    return isinstance(cell, list) or (isinstance(cell, str) and cell.lstrip().startswith("["))
 
 
 def parallel_texts(

@@ -197,6 +197,12 @@ def test_what_answers_do_not_have_is_refused(tmp_path: Path, arguments: list[str
     assert message in str(found.exception)
 
 
+def test_answers_without_nuggets_are_refused(tmp_path: Path) -> None:
+    bare = [{name: row[name] for name in ("id", "system", "answer", "references")} for row in ROWS]
+    people, llm = write(tmp_path / "people.jsonl", bare), write(tmp_path / "llm.jsonl", ROWS)
+    assert "no answer has nuggets or statements" in str(calipers(people, llm).exception)
+
+
 def test_labels_are_refused_for_judgments(tmp_path: Path) -> None:
     grades = tmp_path / "grades.qrels"
     grades.write_text("q1 0 d1 1\nq1 0 d2 0\n")
