@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.evaluation.evaluation import ONLY_RANKINGS
-from calipers.texts import evaluate_texts
+from calipers.texts import evaluate_texts, parallel_texts
 from calipers.texts.recognition import holds_texts
 
 ROWS = [
@@ -174,6 +174,35 @@ def test_a_dataset_of_ragas_is_texts_and_as_its_own_run_rankings(tmp_path: Path,
     run = tmp_path / "some.run"
     run.write_text("".join(f"{json.dumps({'query': row['user_input'], 'doc': 'd8', 'score': 1})}\n" for row in rows))
     assert cells(ask("evaluate", data, run, "-m", "RR", "--format", "csv"))[0]["RR"] == "1.0"
+
+
+def test_convert_writes_rows_of_parallel_files(tmp_path: Path, ask: Ask) -> None:
+    texts = {
+        "a": "the cat\na dog\n",
+        "b": "x cat\nthe dog\n",
+        "r": "a cat\nthe dog\n",
+        "r2": "cat\ndog\n",
+        "s": "A cat.\nA dog.\n",
+    }
+    files = {name: tmp_path / f"{name}.txt" for name in texts}
+    for name, text in texts.items():
+        files[name].write_text(text, encoding="utf-8")
+    references = ("--references", files["r"], "--references", files["r2"], "--source", files["s"])
+    out = tmp_path / "rows.jsonl"
+    ask("convert", f"one={files['a']}", files["b"], *references, "-o", out)
+    rows = cal.read_texts(out)
+    parallel = parallel_texts({"one": files["a"], "b": files["b"]}, [files["r"], files["r2"]], files["s"])
+    assert (rows.systems, rows.texts, rows.documents) == (parallel.systems, parallel.texts, parallel.documents)
+    ask("convert", files["a"], *references, tmp_path / "same.jsonl")
+    (tmp_path / "short.txt").write_text("one\n", encoding="utf-8")
+    for arguments, words in (
+        ([files["a"], f"a={files['b']}", *references, "-o", out], "two systems have the name 'a'"),
+        ([tmp_path / "short.txt", *references, "-o", out], "line n of each file"),
+        ([files["a"], *references, tmp_path / "rows.csv"], "rows of texts are written as .jsonl"),
+        ([files["a"]], "expected IN and OUT"),
+        ([files["a"], "--source", files["s"], out], "expected IN and OUT"),
+    ):
+        assert words in str(ask("convert", *arguments, code=2).exception)
 
 
 @pytest.mark.parametrize(

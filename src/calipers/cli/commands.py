@@ -25,7 +25,7 @@ MAIN_COMMANDS = {
 MORE_COMMANDS = {
     "audit": "Compute what other tools would print for the same rankings, and explain why they differ.",
     "bounds": "Show what the best, the worst and a random ranking would score on each query.",
-    "convert": "Write judgments or a run in another format.",
+    "convert": "Write judgments or a run in another format, or plain texts as rows.",
     "demo": "Make a small test collection, evaluate it, and write a report.",
     "fuse": "Merge several runs into one, and show the most that any fusion could reach.",
     "information": "Measure what rankings tell about the judgments, in bits.",
