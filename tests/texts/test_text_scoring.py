@@ -331,6 +331,19 @@ def test_data_of_ragas_without_ids_are_matched_by_text(tmp_path: Path) -> None:
     assert any("the texts of retrieved documents are taken as their ids" in note for note in found.notes)
 
 
+def test_columns_of_numbers_are_scores_by_their_names(tmp_path: Path) -> None:
+    """They are no measures by default: nobody said that more is better."""
+    file = tmp_path / "d.csv"
+    file.write_text("id,answer,answers,faithfulness,latency,note,F1\nq1,a,a,0.5,20,7,0.1\nq2,b,c,,30,late,0.2\n")
+    given = as_collection(file)
+    assert {*given.other_scores} == {"faithfulness", "latency", "F1"}
+    found = Evaluation(given, "faithfulness F1 latency(lower=true)").scores
+    assert np.nan_to_num(found["faithfulness"], nan=-1).tolist() == [[0.5, -1]]
+    assert found["F1"].tolist() == [[1, 0]]  # the measure
+    assert found.lower == {"latency"}
+    assert Evaluation(given).scores.measures == ("EM", "F1")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -60,6 +60,7 @@ class TextCollection:
     other_scores: Mapping[str, Floats] = field(default_factory=dict)  # by measure: [system, document]
     kind: TextKind = TEXTS
     notes: tuple[str, ...] = ()  # on how they were read
+    unnamed_scores: frozenset[str] = frozenset()  # names of other scores of which nobody said that they are scores
 
     @classmethod
     def of(
@@ -72,6 +73,7 @@ class TextCollection:
         other_scores: ByText | None = None,
         kind: TextKind = TEXTS,
         notes: Sequence[str] = (),
+        unnamed_scores: Iterable[str] = (),
     ) -> TextCollection:
         """Build a collection from texts, human scores and scores of other tools, each by document and system."""
         known = tuple(documents)
@@ -79,7 +81,8 @@ class TextCollection:
         ids = [document.id for document in known]
         rows = tuple(tuple(texts.get((id, system)) for id in ids) for system in systems)
         people, others = (_arrays(each or {}, systems, ids) for each in (human, other_scores))
-        return cls(known, systems, rows, people, name, judged or {}, others, kind, tuple(notes))
+        unnamed = frozenset(unnamed_scores)
+        return cls(known, systems, rows, people, name, judged or {}, others, kind, tuple(notes), unnamed)
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -480,7 +480,8 @@ def default_measures(collection: TextCollection, has_encoder: bool = False, has_
     if ranked and (has_judgments or any(document.relevant for document in documents)):
         found.append(RETRIEVAL)
     words = " ".join(found).split()
-    return [*found, *(f'"{name}"' for name in collection.other_scores if name not in words)] or [ROUGE]
+    others = [name for name in collection.other_scores if name not in {*words, *collection.unnamed_scores}]
+    return [*found, *(f'"{name}"' for name in others)] or [ROUGE]
 
 
 def evaluate_texts(

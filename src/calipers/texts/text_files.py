@@ -5,6 +5,7 @@
                   references may stand in one of its lines only.
     CSV, TSV      a header with the same names, one row per document and system; several references as reference1,
                   reference2, ..., human scores as human.coherence, ..., other tools' scores as scores.faithfulness, ...
+                  other columns of numbers are scores of other tools, too, if a measure has their name
     Parquet       the same columns; so are frames of pandas and polars, and lists of dicts
     SummEval      one object: {id: {src, ref_summs, sys_summs: {system: {sys_summ, scores}}}}
     parallel      plain text, line n of every file belonging to document n
@@ -26,7 +27,7 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.collection.column_names import check_roles, first_columns, plain_name
@@ -320,11 +321,13 @@ class _Reading:
         self.texts: dict[tuple[str, str], str | None] = {}
         self.human: dict[tuple[str, str], dict[str, float]] = {}
         self.other_scores: dict[tuple[str, str], dict[str, float]] = {}
+        self.numbers: dict[tuple[str, str], dict[str, float]] = {}  # in columns without a role
         self.judged: dict[tuple[str, str], AnswerJudgments] = {}
         self.counts: Counter[str] = Counter()  # of texts without an id, by system
         self.any_ids = False
         self.repeated = 0  # documents that a text lists more than once
         self.matched_by_text = False
+        self.no_scores: set[str] = set()  # columns without a role that hold more than numbers
 
     def begin(self, name: str, system: str | None) -> None:
         """Begin to read a source. system: the name of all that it holds."""
@@ -338,6 +341,9 @@ class _Reading:
             if column not in met:
                 raise CalipersError(f"there is no column '{column}' for the {role}", file=self.name)
         kind = self.kind or TEXTS
+        unnamed = {name for each in self.numbers.values() for name in each} - self.no_scores
+        for key, each in self.numbers.items():
+            self.other_scores[key] = {name: each[name] for name in each if name in unnamed} | self.other_scores[key]
         bare = {id for id, document in self.documents.items() if not document.references}
         bare -= {
             id for found in (self.judged, self.human, self.other_scores) for (id, _), each in found.items() if each
@@ -349,7 +355,15 @@ class _Reading:
         if self.matched_by_text:
             notes.append(f"{self.name}: the texts of retrieved documents are taken as their ids")
         return TextCollection.of(
-            self.documents.values(), self.texts, self.human, self.name, self.judged, self.other_scores, kind, notes
+            self.documents.values(),
+            self.texts,
+            self.human,
+            self.name,
+            self.judged,
+            self.other_scores,
+            kind,
+            notes,
+            unnamed,
         )
 
     def add(self, row: NamedRow) -> None:
@@ -375,6 +389,7 @@ class _Reading:
         self.texts[id, system] = text
         self.human[id, system] = _mean_scores(id, "human", fields["human"])
         self.other_scores[id, system] = _mean_scores(id, "other", fields["scores"])
+        self.numbers[id, system] = self._numbers(row, names.values())
         try:
             judged = answer_judgments(*(fields[each] for each in ("nuggets", "statements", "retrieved", "passages")))
         except CalipersError as error:
@@ -382,6 +397,18 @@ class _Reading:
         if judged:
             self.judged[id, system] = judged
             self.repeated += len(fields["retrieved"] or ()) - len(judged.retrieved or ())
+
+    def _numbers(self, row: NamedRow, taken: Collection[str]) -> dict[str, float]:
+        """Return the numbers in columns without a role: scores of other tools under their own names."""
+        found: dict[str, float] = {}
+        for name, cell in row.cells.items():
+            known = name in taken or name in self.no_scores or NUMBERED.match(name)
+            if not known and not any(pattern.match(name) for pattern in _NAMED_SCORE.values()):
+                try:
+                    found |= _scores({name: cell}, CalipersError)
+                except CalipersError:
+                    self.no_scores.add(name)
+        return found
 
     def _text(self, row: NamedRow, fields: Mapping[str, Any], names: Mapping[str, str]) -> str | None:
         """Return the text of a row, or None if it is missing."""
@@ -400,9 +427,10 @@ class _Reading:
 
     def _documents_by_text(self, fields: dict[str, Any]) -> None:
         """Give documents without ids their texts as ids, as in rankings from data of RAGAS."""
-        if fields["retrieved"] is None and fields["relevant"] is None and isinstance(fields["passages"], list):
-            fields["retrieved"] = [each for each in fields["passages"] if isinstance(each, str)]
-            fields["relevant"] = fields["relevant_passages"]
+        passages, relevant = fields["passages"], fields["relevant_passages"]
+        if fields["retrieved"] is None and fields["relevant"] is None and isinstance(passages, list) and relevant:
+            fields["retrieved"] = [each for each in passages if isinstance(each, str)]
+            fields["relevant"] = relevant
             self.matched_by_text = True
 
     @staticmethod
