@@ -93,7 +93,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: cal.questions.information.difference(cal.Experiment("qrels", ALL)),
         "no judged document",
     ),
-    "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
+    "evaluate data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
 }
 
 

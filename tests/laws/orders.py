@@ -47,8 +47,8 @@ SAMPLED = [  # what draws anything, so that draws must not depend on the order e
 OF_FILES = [  # of scores and texts
     "compare scores.csv --test tukey --samples 50",
     "metaeval scores.csv --table tau,stability,swaps",
-    "text score summaries.jsonl -m 'ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1) V2(ROUGE-L)'",
-    "text compare summaries.jsonl -m ROUGE-1 --test bootstrap --samples 50",
+    "evaluate summaries.jsonl -m 'ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1) V2(ROUGE-L)'",
+    "compare summaries.jsonl -m ROUGE-1 --test bootstrap --samples 50",
     "text correlate summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 20",
     "text meta summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 20",
 ]

@@ -96,11 +96,11 @@ QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all 
     "convert A OUT.csv",
 ]
 OTHERS = [  # on files of their own
-    "text score summaries.jsonl -m 'ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)'",
-    "text compare summaries.jsonl -m ROUGE-1 --baseline a",
+    "evaluate summaries.jsonl -m 'ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)'",
+    "compare summaries.jsonl -m ROUGE-1 --baseline a",
     "text correlate summaries.jsonl -m 'ROUGE-1 ROUGE-L'",
     "text meta summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 50",
-    "text score answers.jsonl -m 'EM F1 NuggetRecall CitationRecall'",
+    "evaluate answers.jsonl -m 'EM F1 NuggetRecall CitationRecall'",
     "information tau scores.csv --x AP --y RR",
     "plan scores.csv --difference 0.02",
     "compare scores.csv",
