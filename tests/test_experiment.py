@@ -15,6 +15,7 @@ import pytest
 import calipers as cal
 from calipers.collection.simulate import simulate
 from calipers.evaluation.options import ScoringOptions
+from calipers.texts import Evaluation
 
 GIVEN = simulate(topics=8, systems=3, ties=0.3, unjudged=0.3, missing=0.1, seed=5)
 MEASURES = "nDCG@10 AP RR"
@@ -121,7 +122,7 @@ def of_texts() -> cal.Experiment:
 
 def test_an_experiment_of_texts_answers_the_same_questions() -> None:
     exp = of_texts()
-    expected = cal.evaluate_texts(ANSWERS, "F1 TER nDCG@5", judgments=QUESTIONS, warn=False)
+    expected = Evaluation(ANSWERS, "F1 TER nDCG@5", judgments=QUESTIONS).scores
     np.testing.assert_array_equal(exp.scores.values, expected.values)
     assert (exp.systems, exp.scores.unit, exp.scores.lower) == (("old", "new"), "query", {"TER"})
     assert exp.compare(warn=False).table().rows

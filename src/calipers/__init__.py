@@ -87,6 +87,6 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table as Table
     from calipers.statistics.bounded_intervals import mean_intervals as mean_intervals
     from calipers.support.progress import progress_bar as progress_bar
-    from calipers.texts.evaluation import evaluate_texts as evaluate_texts, read_texts as read_texts
+    from calipers.texts.evaluation import read_texts as read_texts
 else:
     __getattr__, __dir__, __all__ = lazy_names(__name__)

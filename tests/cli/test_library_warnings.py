@@ -52,7 +52,7 @@ def checked() -> object:
 
 
 def text_scored() -> object:
-    return calipers.texts.evaluate_texts(calipers.texts.as_collection("data.jsonl"), "ROUGE-1")
+    return cal.Experiment(cal.read_texts("data.jsonl"), measures="ROUGE-1").scores
 
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {

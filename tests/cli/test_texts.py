@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.evaluation.evaluation import ONLY_RANKINGS
-from calipers.texts import evaluate_texts, parallel_texts
+from calipers.texts import Evaluation, parallel_texts
 from calipers.texts.recognition import holds_texts
 
 ROWS = [
@@ -262,4 +262,4 @@ def test_columns_tell_texts_from_rankings(tmp_path: Path, ask: Ask) -> None:
     assert not holds_texts(str(file), {"query": "key"})
     columns = "id=key,text=final,references=gold"
     found = cells(ask("evaluate", file, "--columns", columns, "-m", "F1", "--format", "csv"))
-    assert float(found[0]["F1"]) == evaluate_texts([{"answer": "in Ulm", "references": "Ulm"}], "F1").values[0, 0, 0]
+    assert float(found[0]["F1"]) == Evaluation([{"answer": "in Ulm", "references": "Ulm"}], "F1").scores.values[0, 0, 0]

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.cli.commands import root
+from calipers.texts import Evaluation
 
 ASSIGNMENT = {"full": "support", "partial": "partial_support", "none": "not_support"}
 
@@ -44,7 +45,7 @@ def test_the_demonstration_scores_compares_judges_and_reports(tmp_path: Path) ->
     assert done.exit_code == 0
     typed = [line.split()[3] for line in done.stdout.splitlines() if line.startswith("$ ")]
     assert typed[:4] == ["score", "compare", "correlate", "judges"]
-    means = cal.evaluate_texts(tmp_path / "rag" / "answers.jsonl", "NuggetRecall", warn=False).mean()
+    means = Evaluation(tmp_path / "rag" / "answers.jsonl", "NuggetRecall").scores.mean()
     assert means["strong", "NuggetRecall"] > means["fair", "NuggetRecall"] > means["weak", "NuggetRecall"]
     if all(find_spec(name) for name in ("jinja2", "vl_convert")):
         page = (tmp_path / "rag" / "report.html").read_text(encoding="utf-8")

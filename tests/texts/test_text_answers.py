@@ -29,7 +29,6 @@ from calipers.texts import (
     TextCollection,
     as_collection,
     citation_support,
-    evaluate_texts,
     exact_match,
     nugget_recall,
     retrieval_scores,
@@ -290,9 +289,9 @@ def test_measures_of_answers_beside_each_other() -> None:
     assert found["NuggetRecall(part=vital_strict)"][0, 0] == 0
     assert np.isnan(found["NuggetRecall"].ravel()[1:]).all()  # others have no nuggets
     with pytest.raises(CalipersError, match="NuggetRecall has no expected score"):
-        evaluate_texts(answers(), "V2(NuggetRecall)")
+        Evaluation(answers(), "V2(NuggetRecall)").scores.mean()
     with pytest.raises(CalipersError, match="CitationRecall needs the field 'statements'"):
-        evaluate_texts(answers(), "CitationRecall")
+        Evaluation(answers(), "CitationRecall").scores.mean()
 
 
 def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
@@ -376,5 +375,5 @@ def test_null_fields_of_nested_objects_count_as_missing() -> None:
     }
     given = as_collection([row])
     assert given.documents[0].relevant == {"d1": 1.0}
-    found = cal.evaluate_texts([row], "NuggetRecall CitationRecall ContextRecall")
+    found = Evaluation([row], "NuggetRecall CitationRecall ContextRecall").scores
     assert found.values.ravel().tolist() == [1.0, 1.0, 1.0]

@@ -25,7 +25,6 @@ from calipers.texts import (
     as_collection,
     bert_score,
     document_profiles,
-    evaluate_texts,
     expected_summary,
     matcher,
 )
@@ -289,7 +288,7 @@ def test_rescaled_scores_are_not_normalised(encoder: Encoder, few: TextCollectio
     path = tmp_path / "b.csv"
     path.write_text("LAYER,P,R,F\n5,0.5,0.5,0.5\n")
     with pytest.raises(CalipersError, match="rescaled scores can be negative"):
-        evaluate_texts(few, "V2(BERTScore)", encoder=matcher(encoder, baseline=path))
+        Evaluation(few, "V2(BERTScore)", encoder=matcher(encoder, baseline=path)).scores.mean()
 
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures import registry
-from calipers.texts import Document, Evaluation, TextCollection, TextOptions, evaluate_texts, rouge, token_f1
+from calipers.texts import Document, Evaluation, TextCollection, TextOptions, rouge, token_f1
 from calipers.texts.options import CHANCES
 from calipers.texts.random_texts import RandomTexts, drawn_places
 from calipers.texts.registry import TextTask
@@ -186,14 +186,14 @@ def spies() -> Iterator[dict[str, list[str]]]:
 
 @pytest.mark.parametrize("chance", CHANCES)
 def test_the_same_texts_for_all_measures(spies: dict[str, list[str]], chance: str) -> None:
-    evaluate_texts(GIVEN, "V2(Spy1) V2(Spy2)", chance=chance)
+    Evaluation(GIVEN, "V2(Spy1) V2(Spy2)", chance=chance).scores.mean()
     assert spies["Spy1"] == spies["Spy2"]
     assert len(spies["Spy1"]) > 4
     first = list(spies["Spy1"])
-    evaluate_texts(GIVEN, "E(Spy1)", chance=chance)
+    Evaluation(GIVEN, "E(Spy1)", chance=chance).scores.mean()
     assert spies["Spy1"][len(first) :] == first
     if chance not in ("lead", "other-document"):
-        evaluate_texts(GIVEN, "E(Spy2)", chance=chance, seed=7, texts=4)
+        Evaluation(GIVEN, "E(Spy2)", chance=chance, seed=7, texts=4).scores.mean()
         assert spies["Spy2"][len(first) : len(first) + 4] == first[:4]  # the candidates
         assert spies["Spy2"][len(first) + 4 :] != first[4:]
 
@@ -207,7 +207,7 @@ def test_rouge_draws_the_same_words() -> None:
 def test_other_documents() -> None:
     alone = TextCollection.of([GIVEN.documents[0]], {("d1", "a"): "x"}, {})
     with pytest.raises(CalipersError, match="there is no other document"):
-        evaluate_texts(alone, "V2(ROUGE-1)", chance="other-document")
+        Evaluation(alone, "V2(ROUGE-1)", chance="other-document").scores.mean()
     many = TextCollection.of(
         [Document(str(i), (f"r{i}a", f"r{i}b"), "s") for i in range(30)], {(str(i), "s"): "x" for i in range(30)}, {}
     )
@@ -250,11 +250,11 @@ def test_scores_of_random_texts_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
     for file in files:
         file.write_bytes(b"spoilt")
     assert (Evaluation(GIVEN, asked, **vars(shuffled), cache=tmp_path).scores.values == first).all()
-    evaluate_texts(GIVEN, asked, chance="shuffled", several="mean", cache=tmp_path)
+    Evaluation(GIVEN, asked, chance="shuffled", several="mean", cache=tmp_path).scores.mean()
     assert len(list(tmp_path.rglob("*.npy"))) == 2 * len(files)
     (tmp_path / "file").write_text("")
     with pytest.raises(CalipersError, match="cannot be a folder for scores"):
-        evaluate_texts(GIVEN, asked, chance="shuffled", cache=tmp_path / "file")
+        Evaluation(GIVEN, asked, chance="shuffled", cache=tmp_path / "file").scores.mean()
 
 
 # -- people ------------------------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_the_human_ceiling(name: str) -> None:
         assert found.scores[f"V2({name})"][usable, d] == pytest.approx(above[usable])
     alone = TextCollection.of([Document("d", ("r",), "s")], {("d", "a"): "t"}, {})
     with pytest.raises(CalipersError, match="document 'd' has one reference; the human ceiling"):
-        evaluate_texts(alone, "V2(F1)", upper="human")
+        Evaluation(alone, "V2(F1)", upper="human").scores.mean()
     assert Evaluation(GIVEN, "V2(F1)", upper="attainable").bounded["F1"].unknown_upper
 
 

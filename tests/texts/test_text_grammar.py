@@ -9,7 +9,7 @@ import pytest
 
 import calipers as cal
 from calipers.measures.grammar import parse_all
-from calipers.texts import Encoder, Matcher, matcher
+from calipers.texts import Encoder, Evaluation, Matcher, matcher
 from conftest import Require
 
 SOURCE = "The cats were running on the mats. A dog was lying there. It rained in Ulm all day, and nobody went out."
@@ -52,7 +52,7 @@ def test_parameters_are_those_of_the_measure_alone(
 ) -> None:
     if "chrF" in name or "BLEU" in name:
         require.module("sacrebleu")
-    expected = cal.evaluate_texts(ROWS, base, warn=False, **options)
+    expected = Evaluation(ROWS, base, **options).scores
     found = scores(f"{base} {name} EM")
     np.testing.assert_array_equal(found.values[1], expected.values[0])
     np.testing.assert_array_equal(found.values[0], scores(base).values[0])
@@ -138,7 +138,7 @@ def test_models_are_parameters_of_bertscore(require: Require, monkeypatch: pytes
 
     def expected(layer: int, **options: object) -> np.ndarray:
         by: Matcher = matcher(Encoder(model, layer), references, **options)
-        return cal.evaluate_texts(texts, "BERTScore", encoder=by, warn=False).values[0]
+        return Evaluation(texts, "BERTScore", encoder=by).scores.values[0]
 
     found = scores(f'bs=BERTScore(model="{model}", layer=5) BERTScore(model="{model}", layer=3, idf=true)')
     np.testing.assert_array_equal(found.values, [expected(5), expected(3, idf=True)])

@@ -18,7 +18,7 @@ from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures import registry
 from calipers.measures.normalisation import Limits, v1, v2
-from calipers.texts import Document, Evaluation, TextCollection, as_collection, evaluate_texts
+from calipers.texts import Document, Evaluation, TextCollection, as_collection
 from calipers.texts.measure_names import text_measure
 from calipers.texts.tokens import written_words
 from conftest import Require
@@ -133,9 +133,9 @@ def test_what_a_measure_may_not_do() -> None:
         ("V2(NoChance)", "no expected score"),
     ):
         with pytest.raises(CalipersError, match=message):
-            evaluate_texts(GIVEN, name)
+            Evaluation(GIVEN, name).scores.mean()
     with pytest.raises(CalipersError, match="document 'd' has no source, which Sourced needs"):
-        evaluate_texts(alone, "Sourced")
+        Evaluation(alone, "Sourced").scores.mean()
 
 
 # -- sacrebleu ---------------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ from calipers.texts import (
     TextCollection,
     TextOptions,
     as_collection,
-    evaluate_texts,
     expected_rouge,
     rouge,
 )
@@ -484,10 +483,10 @@ def test_an_expectation_needs_a_source(tmp_path: Path) -> None:
     given = as_collection(written(tmp_path / "d.jsonl", lines))
     assert not np.isnan(Evaluation(given, "ROUGE-1 U(ROUGE-1)").scores.values).any()
     with pytest.raises(CalipersError, match="document 'd1' has no source, which expected scores"):
-        evaluate_texts(given, "V1(ROUGE-1)")
+        Evaluation(given, "V1(ROUGE-1)").scores.mean()
     blank = [{**line, "source": "..."} for line in LINES]
     with pytest.raises(CalipersError, match="source of document 'd1' has no words"):
-        evaluate_texts(as_collection(written(tmp_path / "b.jsonl", blank)), "V1(ROUGE-1)")
+        Evaluation(as_collection(written(tmp_path / "b.jsonl", blank)), "V1(ROUGE-1)").scores.mean()
 
 
 def test_lengths_and_bounds(file: Path) -> None:
@@ -555,7 +554,7 @@ def test_the_warning_is_about_something(summeval: TextCollection) -> None:
 )
 def test_bad_measures(file: Path, names: str, message: str) -> None:
     with pytest.raises(CalipersError, match=re.escape(message)):
-        evaluate_texts(as_collection(file), names)
+        Evaluation(as_collection(file), names).scores.mean()
 
 
 @pytest.mark.parametrize(

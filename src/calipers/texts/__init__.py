@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from calipers.texts.encoder import Encoder as Encoder
     from calipers.texts.evaluation import (
         Evaluation as Evaluation,
-        evaluate_texts as evaluate_texts,
         read_texts as read_texts,
     )
     from calipers.texts.expected_text import expected_summary as expected_summary

@@ -1,4 +1,4 @@
-"""Texts, measures and options as one request: `Evaluation`, and the shortest way to its scores: `evaluate_texts`."""
+"""Texts, measures and options as one request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.collection.sources import JudgmentsLike
-from calipers.errors import CalipersError, UnknownName, place_of, warn_user
+from calipers.errors import CalipersError, UnknownName, place_of
 from calipers.lists import Floats
 from calipers.measures.grammar import MeasuresLike
 from calipers.measures.random_rankings import DRAWS, SEED
@@ -46,7 +46,20 @@ RETRIEVAL = "ContextPrecision ContextRecall nDCG@10"
 class Evaluation:
     """Texts under measures. Scores are computed when they are first asked for, and kept.
 
-    data, measures and all keywords: see `calipers.evaluate_texts`.
+    data: what `read_texts` takes.
+    measures: names such as "ROUGE-1 V2(ROUGE-1) BLEU", ranking measures of retrieved documents, and names of scores
+        that the data bring along. Without it, measures that fit the data.
+    judgments: relevant documents of questions, for ranking measures, if the data do not name them.
+    scores: scores of other tools, a table of id, system and one column per measure. lower: those for which smaller
+        values are better.
+    tokenizer: words of any script ("unicode"), or those of the original ROUGE ("ascii"). stem: use Porter's stems.
+    bleu_tokenizer: tokenizer of sacrebleu; by default 13a, or a fitting one for scripts without spaces.
+    several: of several references, the best ("max") or the mean.
+    chance: random texts behind E, V1 and V2 (words, sentences, lead, shuffled, other-document). length: their words.
+    texts, draws: how many are scored, or drawn. seed: of these draws.
+    upper: upper bound: "1", "attainable" (by a text of this length), or "human" (each reference against the others).
+    encoder: model of BERTScore: its name, an `Encoder`, or a `Matcher`. tokens, k: tokens of its expected text.
+    cache: folder for vectors, and scores of random texts. progress: is called with the number of finished texts.
 
     >>> rows = [{"id": "d1", "system": "a", "summary": "the cat", "references": ["a cat"]},
     ...         {"id": "d1", "system": "b", "summary": "a cat", "references": ["a cat"]}]
@@ -482,76 +495,3 @@ def default_measures(collection: TextCollection, has_encoder: bool = False, has_
     words = " ".join(found).split()
     others = [name for name in collection.other_scores if name not in {*words, *collection.unnamed_scores}]
     return [*found, *(f'"{name}"' for name in others)] or [ROUGE]
-
-
-def evaluate_texts(
-    data: TextsLike,
-    measures: str | Sequence[str] | None = None,
-    *,
-    judgments: JudgmentsLike | None = None,
-    scores: TextsLike | None = None,
-    lower: str | Sequence[str] = (),
-    tokenizer: str = "unicode",
-    stem: bool = False,
-    bleu_tokenizer: str | None = None,
-    several: str = "max",
-    length: int | str = "candidate",
-    upper: str = "1",
-    chance: str | None = None,
-    texts: int = TEXTS,
-    draws: int = DRAWS,
-    seed: int = SEED,
-    tokens: str = "most",
-    k: int | str = "reference",
-    encoder: EncoderLike | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-    warn: bool = True,
-) -> Scores:
-    """Score summaries, translations or answers of all systems on all documents.
-
-    data: a path (JSON lines, CSV, Parquet, SummEval), a frame, or a list of dicts: one row per document and system with
-        `id`, `system`, `summary` (or `answer`, ...) and `references`. `docs/text.md` lists all fields.
-    measures: names such as "ROUGE-1 V2(ROUGE-1) BLEU", ranking measures of retrieved documents, and names of scores
-        that the data bring along. Without it, measures that fit the data.
-    judgments: relevant documents of questions, for ranking measures, if the data do not name them.
-    scores: scores of other tools, a table of id, system and one column per measure. lower: those for which smaller
-        values are better.
-    tokenizer: words of any script ("unicode"), or those of the original ROUGE ("ascii"). stem: use Porter's stems.
-    bleu_tokenizer: tokenizer of sacrebleu; by default 13a, or a fitting one for scripts without spaces.
-    several: of several references, the best ("max") or the mean.
-    chance: random texts behind E, V1 and V2 (words, sentences, lead, shuffled, other-document). length: their words.
-    texts, draws: how many are scored, or drawn. seed: of these draws.
-    upper: upper bound: "1", "attainable" (by a text of this length), or "human" (each reference against the others).
-    encoder: model of BERTScore: its name, an `Encoder`, or a `Matcher`. tokens, k: tokens of its expected text.
-    cache: folder for vectors, and scores of random texts. progress: is called with the number of finished texts.
-    warn: give the notes as one CalipersWarning.
-
-    >>> rows = [{"id": "d1", "system": "a", "summary": "the cat on the mat", "references": ["the cat sat on the mat"]}]
-    >>> evaluate_texts(rows, "ROUGE-1").mean()["a", "ROUGE-1"].__round__(4)
-    0.9091
-    """
-    found = Evaluation(
-        data,
-        measures,
-        judgments=judgments,
-        scores=scores,
-        lower=lower,
-        tokenizer=tokenizer,
-        stem=stem,
-        bleu_tokenizer=bleu_tokenizer,
-        several=several,
-        length=length,
-        upper=upper,
-        chance=chance,
-        texts=texts,
-        draws=draws,
-        seed=seed,
-        tokens=tokens,
-        k=k,
-        encoder=encoder,
-        cache=cache,
-        progress=progress,
-    ).scores
-    warn_user(found.notes, warn)
-    return found

@@ -29,7 +29,7 @@ class Keywords:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Options of scoring: words, references, random texts, upper bounds. `calipers.evaluate_texts` explains them."""
+    """Options of scoring: words, references, random texts, upper bounds. `Evaluation` explains them."""
 
     tokenizer: str = "unicode"
     stem: bool = False

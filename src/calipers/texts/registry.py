@@ -198,7 +198,7 @@ def measure(
     ...     '''Brevity of a summary, relative to its source.'''
     ...     return 1 - len(candidate) / len(source)
     >>> rows = [{"summary": "a cat", "references": "a cat", "source": "a cat sat on a mat"}]
-    >>> texts.evaluate_texts(rows, "Brevity")["Brevity"].round(2).tolist()
+    >>> texts.Evaluation(rows, "Brevity").scores["Brevity"].round(2).tolist()
     [[0.72]]
     """
 

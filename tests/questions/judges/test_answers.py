@@ -15,6 +15,7 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.questions.judges import prediction_powered
+from calipers.texts import Evaluation
 
 SUPPORT = ("not_support", "partial_support", "support")
 ROWS: list[dict[str, Any]] = [
@@ -68,10 +69,10 @@ def test_agreement_is_counted_label_by_label() -> None:
     assert confusion[0.0, 1.0] == given.count(0.0)
 
 
-def test_scores_of_systems_by_either_are_those_of_evaluate_texts() -> None:
+def test_scores_of_systems_by_either_are_those_of_an_experiment() -> None:
     other = judged("b", "not_support")
     found = cal.judge_answers(ROWS, {"strict": other})
-    expected = [cal.evaluate_texts(rows, "NuggetRecall").mean() for rows in (ROWS, other)]
+    expected = [Evaluation(rows, "NuggetRecall").scores.mean() for rows in (ROWS, other)]
     rows = {row["system"]: row for row in found.table("ranks") if row["measure"] == "NuggetRecall"}
     for system in "ab":
         assert rows[system]["score_human"] == pytest.approx(expected[0][system, "NuggetRecall"])
@@ -86,7 +87,7 @@ def test_systems_are_compared_on_answers_that_both_labelled() -> None:
     bare = copy.deepcopy(ROWS)
     for row in bare[:2]:
         del row["nuggets"]
-    expected = cal.evaluate_texts(other[2:], "NuggetRecall").mean()
+    expected = Evaluation(other[2:], "NuggetRecall").scores.mean()
     for people in (bare, ROWS[2:]):
         rows = cal.judge_answers(people, {"llm": other}, "NuggetRecall").table("ranks")
         assert [row["score_judge"] for row in rows] == [expected[row["system"], "NuggetRecall"] for row in rows]

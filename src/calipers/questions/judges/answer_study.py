@@ -213,7 +213,7 @@ def judge_answers(
 ) -> AnswerStudy:
     """Measure how far judges of nuggets and citations agree with people.
 
-    human: answers with the labels of people, as for `calipers.evaluate_texts`. judges: the same answers with the labels
+    human: answers with the labels of people, as for `calipers.read_texts`. judges: the same answers with the labels
     of each judge, by name; one file or list of rows is one judge. measures: such as "NuggetRecall(part=vital)"; without
     it, those of nuggets and citations that fit the labels. draws: resamples of queries for the intervals of agreement.
 
