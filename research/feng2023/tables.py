@@ -97,7 +97,7 @@ NOT_PUBLISHED = "preferences of three annotators for five pairs of extractive sy
 def _preferences(name: str, folder: Path | None) -> Sequence[Figure]:
     """Return the shares that only the authors' annotations could confirm.
 
-    `calipers text correlate DATA --preferences FILE` computes such shares from other annotations.
+    `calipers metaeval DATA --preferences FILE` computes such shares from other annotations.
     """
     table = printed("feng2023")[name]
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from calipers.questions.judges.grade_scales import Map
     from calipers.questions.judges.judge_study import JudgeStudy
     from calipers.questions.metaeval.measure_study import MetaEvaluation
+    from calipers.questions.metaeval.people import Human
+    from calipers.questions.metaeval.text_preferences import Preference
     from calipers.questions.plan.sample_size import SampleSizePlan
     from calipers.questions.pool.judging_pools import JudgingPool, PoolMethod
     from calipers.questions.queries import QueryTypes, Thresholds
@@ -377,6 +380,9 @@ class Experiment(Evaluation):
     def metaeval(
         self,
         *,
+        human: Human | None = None,
+        level: str | Iterable[str] | None = None,
+        preferences: str | os.PathLike[str] | Iterable[Preference] | None = None,
         sets: str | Iterable[str] | Mapping[str, Sequence[str]] = "all",
         test: TestName = "t",
         correction: Correction | None = None,
@@ -389,7 +395,7 @@ class Experiment(Evaluation):
         absolute: bool = False,
         population: str = DEFAULT_POPULATION,
     ) -> MetaEvaluation:
-        """Return how well the measures tell systems apart, and how stable their order is. See `calipers.metaeval`.
+        """Return how well measures tell systems apart and agree with people, and how stable their order is.
 
         >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
         >>> runs = {"old": {"q1": ["d2", "d1"], "q2": ["d3"]}, "new": {"q1": ["d1", "d2"], "q2": ["d3", "d5"]}}
@@ -400,6 +406,9 @@ class Experiment(Evaluation):
 
         return metaeval(
             self,
+            human=human,
+            level=level,
+            preferences=preferences,
             sets=sets,
             test=test,
             correction=correction,

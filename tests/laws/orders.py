@@ -49,8 +49,7 @@ OF_FILES = [  # of scores and texts
     "metaeval scores.csv --table tau,stability,swaps",
     "evaluate summaries.jsonl -m 'ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1) V2(ROUGE-L)'",
     "compare summaries.jsonl -m ROUGE-1 --test bootstrap --samples 50",
-    "text correlate summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 20",
-    "text meta summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 20",
+    "metaeval summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 20",
 ]
 # Tools that rank tied documents as the input has them give other figures for other orders, and audit says so.
 AUDIT = "audit Q A B -m 'nDCG@10 AP' --tool trec_eval"

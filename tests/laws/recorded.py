@@ -98,8 +98,8 @@ QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all 
 OTHERS = [  # on files of their own
     "evaluate summaries.jsonl -m 'ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)'",
     "compare summaries.jsonl -m ROUGE-1 --baseline a",
-    "text correlate summaries.jsonl -m 'ROUGE-1 ROUGE-L'",
-    "text meta summaries.jsonl -m 'ROUGE-1 ROUGE-L' --samples 50",
+    "metaeval summaries.jsonl -m 'ROUGE-1 ROUGE-L' --table agreement",
+    "metaeval summaries.jsonl -m 'ROUGE-1 ROUGE-L' --table tests,power --correlation pearson --samples 50",
     "evaluate answers.jsonl -m 'EM F1 NuggetRecall CitationRecall'",
     "information tau scores.csv --x AP --y RR",
     "plan scores.csv --difference 0.02",

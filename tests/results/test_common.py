@@ -58,8 +58,9 @@ EXAMPLES: dict[str, Callable[[], Result]] = {
         cal.Experiment(cal.Preferences.from_pairs([("q1", "a", "b")]), RUNS, warn=False)
     ),
     "SampleSizePlan": lambda: cal.plan(scores(), difference=0.1),
-    "HumanCorrelation": lambda: texts().correlate(samples=20),
-    "TextMetaEvaluation": lambda: texts().meta(samples=20),
+    "HumanCorrelation": lambda: (
+        cal.Experiment(cal.read_texts(ANSWERS), measures="F1 EM").metaeval(samples=20).agreement["all"]
+    ),
     "WinLostTie": lambda: cal.questions.metaeval.win_lost_tie(
         texts().scores, "EM", "F1", [cal.questions.metaeval.Preference("q0", "a", "b", "a")]
     ),

@@ -22,6 +22,7 @@ from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.normalisation import Limits, upper, v1, v2
 from calipers.questions.metaeval import Preference, human_correlation, read_preferences, win_lost_tie
+from calipers.questions.metaeval.people import people_of
 from calipers.results.scores import Reason
 from calipers.texts import (
     Document,
@@ -629,8 +630,6 @@ def test_correlations_are_scipys(level: str, coefficient: str, monkeypatch: pyte
 def test_increase_over_the_base(file: Path) -> None:
     given = as_collection(file)
     found = Evaluation(given, "ROUGE-1 V2(ROUGE-1)")
-    assert found.base_of("V2(ROUGE-1)") == "ROUGE-1"
-    assert found.base_of("ROUGE-1") is None
     table = human_correlation(found.scores, given.human, ["pooled"], ["pearson"], bases={"V2(ROUGE-1)": "ROUGE-1"})
     base, new = (table.value(name, "coherence", "pooled", "pearson") for name in ("ROUGE-1", "V2(ROUGE-1)"))
     (increase,) = [f.increase for f in table.found if (f.measure, f.aspect) == ("V2(ROUGE-1)", "coherence")]
@@ -785,35 +784,13 @@ def test_strict_and_systems(file: Path) -> None:
     assert "unknown system 'z'; there are a, b" in str(run("text", "score", file, "--systems", "z").exception)
 
 
-def test_correlate_command(file: Path, tmp_path: Path) -> None:
-    shown = run(
-        "text",
-        "correlate",
-        file,
-        "-m",
-        "ROUGE-1 V2(ROUGE-1)",
-        "--human",
-        "relevance",
-        "--length",
-        "reference",
-        "--format",
-        "csv",
-        "--samples",
-        "20",
-    )
-    rows = [line.split(",") for line in shown.stdout.splitlines()]
-    assert rows[0] == ["measure", "human", "level", "coefficient", "value", "low", "high", "n", "PAI"]
-    assert [row[2] for row in rows[1:4]] == ["system", "summary", "pooled"]
-    assert "V1 and V2 of ROUGE-1 cannot change the order of two summaries of one document" in shown.stderr
-    assert "at the summary level are those of ROUGE-1" in shown.stderr
-    matched = run("text", "correlate", file, "-m", "ROUGE-1 V2(ROUGE-1)", "--samples", "20")
-    assert "cannot change the order" not in matched.stderr
-    wide = run("text", "correlate", file, "-m", "ROUGE-1", "--wide", "--level", "system,pooled", "--format", "markdown")
-    assert "### pooled level, tau-b" in wide.stdout
-    chart = tmp_path / "c.svg"
-    run("text", "correlate", file, "-m", "ROUGE-1", "--plot", chart)
-    assert "<svg" in chart.read_text()[:200]
-    assert "no human scores for 'style'" in str(run("text", "correlate", file, "--human", "style").exception)
+def test_v1_and_v2_that_keep_the_order_of_texts(file: Path) -> None:
+    collection = as_collection(file)
+    for length, expected in (("reference", ["ROUGE-1"]), ("candidate", [])):
+        found = Evaluation(collection, "ROUGE-1 V2(ROUGE-1)", length=length)
+        notes = people_of(found, "relevance", None, None, correlation="tau-b", samples=20, seed=1, alpha=0.05).notes
+        said = [note for note in notes if note.endswith("at the summary level are those of ROUGE-1")]
+        assert len(said) == len(expected)
 
 
 def test_compare_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -860,7 +837,7 @@ def test_a_subset_of_documents(file: Path, tmp_path: Path) -> None:
     assert "d9" in str(run("text", "score", file, "--documents", tmp_path / "ids.txt").exception)
     assert "needs an encoder" in str(run("text", "score", file, "--documents", "heterogeneous:1").exception)
     assert "needs an encoder: --encoder MODEL" in str(
-        run("text", "meta", file, "--documents", "homogeneous:1").exception
+        run("text", "score", file, "--documents", "homogeneous:1").exception
     )
 
 
@@ -893,17 +870,6 @@ def test_the_expected_texts_as_a_command(file: Path) -> None:
     assert [row["expected"] for row in found] == wanted
 
 
-def test_preferences_command(file: Path, tmp_path: Path) -> None:
-    votes = tmp_path / "votes.csv"
-    votes.write_text("id,first,second,preferred\nd1,a,b,first\nd2,a,b,a\nd2,b,a,tie\n")
-    shown = run("text", "correlate", file, "-m", "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)", "--preferences", votes)
-    assert "V2(ROUGE-1) against ROUGE-1" in shown.stdout
-    assert "1 item on which people prefer neither text is left out" in shown.stderr
-    assert "compare a normalised measure" in str(
-        run("text", "correlate", file, "-m", "ROUGE-1", "--preferences", votes).exception
-    )
-
-
 def test_bad_commands(file: Path, tmp_path: Path) -> None:
     for arguments, message in (
         ((file, "-m", "BERTScore"), "BERTScore needs an encoder: --encoder MODEL"),
@@ -915,6 +881,4 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
         found = run("text", "score", *arguments)
         assert isinstance(found.exception, CalipersError)
         assert message in str(found.exception)
-    bare = [{key: value for key, value in line.items() if key != "human"} for line in LINES]
-    assert "has no human scores" in str(run("text", "correlate", written(tmp_path / "b.jsonl", bare)).exception)
     assert "need an encoder" in str(run("text", "documents", file).exception)

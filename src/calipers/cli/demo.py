@@ -84,6 +84,7 @@ def _call(context: click.Context, command: click.Command, arguments: list[str], 
 def _rag(context: click.Context, folder: Path, seed: int) -> None:
     """Score answers, compare systems, judge the judge, and write a report."""
     from calipers.cli.judges import command as judges
+    from calipers.cli.metaeval import command as metaeval
     from calipers.cli.text import command as text
     from calipers.texts.synthetic_answers import SYSTEMS, write_answers
 
@@ -94,7 +95,7 @@ def _rag(context: click.Context, folder: Path, seed: int) -> None:
     for command, arguments in (
         (text, ["score", people, "-m", measures]),
         (text, ["compare", people, "-m", "NuggetRecall", "--show", "wins"]),
-        (text, ["correlate", people, "-m", "NuggetRecall F1 faithfulness", "--level", "system"]),
+        (metaeval, [people, "-m", "NuggetRecall F1 faithfulness", "--table", "agreement", "--level", "system"]),
         (judges, [people, model]),
         *([(text, ["report", people, "-m", measures, "-o", page])] if _report_is_possible() else []),
     ):

@@ -2,34 +2,90 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.inputs import Inputs, inputs, say_scores
 from calipers.cli.option_groups import LibraryChoice, grouped_command, option_group
-from calipers.cli.options import POSITIVE, draw, note, plot_option, population_option, progress, show, warn, words
+from calipers.cli.options import (
+    FILE,
+    POSITIVE,
+    draw,
+    note,
+    plot_option,
+    population_option,
+    query_groups_option,
+    show,
+    warn,
+    words,
+)
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
+from calipers.support.checks import check_choice
 
 if TYPE_CHECKING:
     from calipers.questions.metaeval.measure_study import MetaEvaluation, MetaEvaluationOptions
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
+SHOWN_OF_PEOPLE = ("agreement", "tests", "preferences", "power")
+
+
+@dataclass(frozen=True)
+class PeopleAndSets:
+    """Scores and preferences of people, and sets of queries."""
+
+    human: str | None
+    level: str | None
+    preferences: str | None
+    sets: str
+    query_groups: str | None
+
+    def keywords(self) -> dict[str, Any]:
+        """Return keywords of `metaeval`. The groups of a table are sets of one's own."""
+        from calipers.collection.query_facts import read_query_groups
+
+        people = {"human": self.human, "level": self.level, "preferences": self.preferences}
+        if self.query_groups is None:
+            return {**people, "sets": words(self.sets)}
+        if words(self.sets) != ["all"]:
+            raise CalipersError("give either --sets or --query-groups")
+        return {**people, "sets": read_query_groups(self.query_groups)}
 
 
 @grouped_command("metaeval")
-@inputs(optional=True)
-@option_group("method", "calipers.questions.metaeval.measure_study:MetaEvaluationOptions")
-@click.option(
-    "--sets",
-    default="all",
-    show_default=True,
-    metavar="NAMES",
-    help="Sets of queries, separated by commas: all, uninformative, ideal, hard, easy, broad, focused, left, right.",
+@inputs(texts=True)
+@option_group(
+    "asked",
+    PeopleAndSets,
+    click.option("--human", metavar="A,B,...", help="What people judged about texts [default: all that DATA has]."),
+    click.option(
+        "--level",
+        metavar="A,B,...",
+        help="Levels of agreement with people: over means of systems (system), over systems for each document "
+        "(summary), over all texts (pooled) [default: all]. Tests are made at the first.",
+    ),
+    click.option(
+        "--preferences",
+        metavar="FILE",
+        type=FILE,
+        help="People's choices between two texts (CSV: id, first, second, preferred): count wins, losses and ties of "
+        "normalised measures against their bases.",
+    ),
+    click.option(
+        "--sets",
+        default="all",
+        show_default=True,
+        metavar="NAMES",
+        help="Sets of queries, with commas: all, uninformative, ideal, hard, easy, broad, focused, left, right.",
+    ),
+    query_groups_option,
 )
+@option_group("method", "calipers.questions.metaeval.measure_study:MetaEvaluationOptions")
 @click.option(
     "--set-size",
     type=POSITIVE,
@@ -45,7 +101,8 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
     default="tau-b",
     show_default=True,
     metavar="NAME",
-    help="Rank correlation: tau-a, tau-b, gamma, tau_AP, tau_AP-reversed, tau_AP-symmetric, spearman, weighted-tau.",
+    help="Correlation: tau-a, tau-b, gamma, tau_AP, tau_AP-reversed, tau_AP-symmetric, spearman, weighted-tau, "
+    "pearson. With people: tau-b, spearman, pearson.",
 )
 @click.option(
     "--pad",
@@ -57,40 +114,49 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 @click.option(
     "--table",
     "tables",
-    default=",".join(SHOWN),
     metavar="NAMES",
-    help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
+    help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels). With people "
+    f"{', '.join(SHOWN_OF_PEOPLE)}; also wide (measures x what people judged).",
 )
 @plot_option("the curves of achieved significance levels and the systems' scores")
 @lists
 @several_outputs
 def command(
     inputs: Inputs,
-    sets: str,
+    asked: PeopleAndSets,
     method: MetaEvaluationOptions,
-    tables: str,
+    tables: str | None,
     plot: str | None,
     lists: ListPolicies,
     output: Output,
 ) -> None:
-    """Evaluate measures: how well they tell systems apart, and how stable their order of systems is.
+    """Evaluate measures: do they tell systems apart, is their order of systems stable, do they agree with people?
 
-    Measures that differ in the cutoff only are taken together. The inputs are judgments and runs as for evaluate, or
-    one or more CSV files of scores, one measure per file (then on all queries only).
+    Measures that differ in the cutoff only are taken together. The inputs are judgments and runs, or texts, as for
+    evaluate, or one or more CSV files of scores, one measure per file. Texts and scores have no sets of queries but
+    all, and the groups of --query-groups.
+
+    Where people judged texts, the agreement of measures with them comes first, with intervals over documents. PAI is
+    the increase of a normalised measure's correlation over that of the measure itself, in percent. Errors of texts,
+    such as TER, are negated.
 
     \b
     calipers metaeval qrels.txt runs/* -m "nDCG@{5,10} V1(nDCG@{5,10}) V2(nDCG@{5,10})" --sets all,uninformative,ideal
     calipers metaeval qrels.txt runs/* -m "AP nDCG@10 RR" --table power --test bootstrap
     calipers metaeval ap.csv rr.csv --table power,tau,stability
+    calipers metaeval data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --human coherence
+    calipers metaeval data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --table wide --level system --correlation spearman
+    calipers metaeval data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
     """
-    wanted = words(tables)
-    _check_tables(wanted)
-    meta = _evaluated(inputs, words(sets), method, lists)
+    for name in words(tables or ""):
+        check_choice("table", name, _titles())
+    meta = _evaluated(inputs, asked, method, lists)
+    wanted = words(tables) if tables is not None else SHOWN if meta.people is None else SHOWN_OF_PEOPLE
     note(meta.title)
     for text in meta.notes[len(meta.scores.notes) :]:
         note(text)
     shown = _tables(meta, wanted)
-    draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
+    draw(plot, lambda charts: charts.stacked(*_charts(charts, meta)))
     conclusions = meta.conclusions()
     if output.format == "table" and output.file is None:
         show("".join(f"{sentence}.\n" for sentence in conclusions) + "\n")
@@ -100,43 +166,52 @@ def command(
     output.write_result(meta, shown)
 
 
-def _evaluated(inputs: Inputs, sets: list[str], method: MetaEvaluationOptions, lists: ListPolicies) -> MetaEvaluation:
+def _evaluated(
+    inputs: Inputs, asked: PeopleAndSets, method: MetaEvaluationOptions, lists: ListPolicies
+) -> MetaEvaluation:
     """Evaluate the measures on one collection, or by files of scores."""
     from calipers.cli.evaluate import note_undefined
     from calipers.questions.metaeval.measure_study import metaeval
 
-    if inputs.are_scores:
-        return metaeval(inputs.score_files(lists.strict).open(), sets=sets, **vars(method))
-    with progress(len(inputs.runs()), "runs") as advance:
-        found = inputs.experiment(jobs=lists.jobs, progress=advance, **lists.policies).metaeval(
-            sets=sets, **vars(method)
-        )
-    warn(found.scores.notes, lists.strict)
-    note_undefined(found.scores)
+    options = {**asked.keywords(), **vars(method)}
+    if not inputs.are_texts and inputs.are_scores:
+        return metaeval(inputs.score_files(lists.strict).open(), **options)
+    with inputs.scored(lists) as experiment:
+        found = experiment.metaeval(**options)
+    if experiment.texts is not None:
+        say_scores(experiment, lists.strict)
+    else:
+        warn(found.scores.notes, lists.strict)
+        note_undefined(found.scores)
     return found
 
 
-def _check_tables(names: list[str]) -> None:
-    from calipers.questions.metaeval.measure_study import TABLES
+def _charts(charts: Any, meta: MetaEvaluation) -> list[Any]:
+    """Return the charts of agreement with people, or of significance levels and scores."""
+    people = meta.people
+    if people is not None and people.scores:
+        return [charts.correlation_chart(meta.agreement[meta.main_set], people.levels[0], people.coefficient)]
+    return [charts.significance_curves(meta.power()), charts.system_scores(meta)]
 
-    known = (*TABLES, "curve")
-    for name in names:
-        if name not in known:
-            raise CalipersError(f"unknown table '{name}'; there are {', '.join(known)}")
+
+def _titles() -> dict[str, str]:
+    """Return the tables that can be named, and their titles."""
+    from calipers.questions.metaeval.measure_study import OF_PEOPLE, TABLES
+
+    return {**OF_PEOPLE, **TABLES, "curve": "achieved significance levels"}
 
 
-def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:
+def _tables(meta: MetaEvaluation, names: Sequence[str]) -> dict[str, tuple[str, Table]]:
     """Return those of the named tables that exist, with their titles."""
-    from calipers.questions.metaeval.measure_study import TABLES
-
+    titles, known = _titles(), meta.tables()
     found: dict[str, tuple[str, Table]] = {}
-    known = meta.tables()
     for name in names:
         for key in known:
+            kind, dash, part = key.partition("-")  # wide-system, curve-all
             if key == name:
-                found[key] = (TABLES[name], known[key])
-            elif name == "curve" and key.startswith("curve-"):
-                found[key] = (f"achieved significance levels, {key.removeprefix('curve-')}", known[key])
+                found[key] = (titles[name], known[key])
+            elif dash and kind == name:
+                found[key] = (f"{titles[name]}, {part}", known[key])
     if not found:
-        raise CalipersError("these tables need at least two measures or two sets")
+        raise CalipersError("these tables need scores of people, two measures or two sets")
     return found

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.option_groups import GroupOfCommands, LibraryChoice, option_group
-from calipers.cli.options import FILE, LEVEL, WholeNumber, draw, note, plot_option, progress, strict_option, words
-from calipers.cli.output import Output, output, several_outputs
+from calipers.cli.option_groups import GroupOfCommands, LibraryChoice
+from calipers.cli.options import WholeNumber, draw, note, plot_option, progress, strict_option
+from calipers.cli.output import Output, output
 from calipers.cli.text_options import (
     Bert,
     TextFiles,
@@ -24,15 +23,12 @@ from calipers.cli.text_options import (
     text_request,
     texts_and_measures,
 )
-from calipers.errors import CalipersError
 from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.questions.metaeval.human_agreement import HumanCorrelation
-    from calipers.texts.evaluation import Evaluation
     from calipers.texts.options import TextOptions
 
-IN_OTHER_FILES = ("check", "compare", "diff", "expected", "meta", "report")
+IN_OTHER_FILES = ("check", "compare", "diff", "expected", "report")
 
 
 class _TextCommands(GroupOfCommands):
@@ -58,8 +54,6 @@ def command() -> None:
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text check data.jsonl s0 --baseline s1 -m "ROUGE-2" --max-drop 0.2
     calipers text diff data.jsonl s0 s1 -m "ROUGE-2"
-    calipers text correlate data.jsonl --human coherence,relevance
-    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
     calipers text report data.jsonl -o summaries.html
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
     calipers text expected data.jsonl
@@ -109,128 +103,6 @@ def score(request: TextRequest, per_document: bool, corpus: bool, output: Output
     output.write(in_words(scores.per_query(), evaluation.collection.kind.unit) if per_document else scores.mean())
 
 
-# -- correlate -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class HumanScores:
-    """Options for human judgments and correlations."""
-
-    human: str | None
-    level: str
-    coefficient: str
-    samples: int
-    confidence: float
-    preferences: str | None
-
-    @property
-    def levels(self) -> list[str]:
-        return words(self.level)
-
-    @property
-    def coefficients(self) -> list[str]:
-        return words(self.coefficient)
-
-
-@command.command("correlate")
-@texts_and_measures
-@option_group("people", HumanScores)
-@click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
-@click.option(
-    "--level",
-    default="system,summary,pooled",
-    show_default=True,
-    metavar="A,B,...",
-    help="Levels of correlation: over means of systems, over systems for each document, or over all texts (pooled).",
-)
-@click.option("--coefficient", default="tau-b", show_default=True, metavar="A,B,...", help="tau-b, spearman, pearson.")
-@click.option(
-    "--samples",
-    type=WholeNumber(0),
-    default=1000,
-    show_default=True,
-    help="Resamples of documents for the intervals; 0 for none.",
-)
-@click.option("--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of the intervals.")
-@click.option(
-    "--preferences",
-    metavar="FILE",
-    type=FILE,
-    help="Pairwise human preferences: count wins, losses and ties of normalised measures against them "
-    "(CSV: id, first, second, preferred).",
-)
-@click.option("--wide", is_flag=True, help="A table of measures x aspects for each level and coefficient.")
-@plot_option("the correlations and their intervals")
-@details_of_measures
-@strict_option
-@text_request
-@several_outputs
-def correlate(request: TextRequest, people: HumanScores, wide: bool, plot: str | None, output: Output) -> None:
-    """Show how well measures agree with people, with intervals over documents.
-
-    PAI is the increase of a normalised measure's correlation over that of the measure itself, in percent.
-
-    \b
-    calipers text correlate data.jsonl --human coherence,relevance --level system
-    calipers text correlate data.jsonl -m "ROUGE-L V2(ROUGE-L)" --wide --format latex
-    calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
-    calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:5
-    """
-    from calipers.questions.metaeval.human_agreement import check_choices
-
-    levels, coefficients, samples = people.levels, people.coefficients, people.samples
-    check_choices(levels, coefficients, people.confidence)
-    evaluation, seed = request.evaluate(), request.options.seed
-    if people.preferences is not None:
-        output.write_several(_preferences(evaluation, people.preferences))
-        return
-    aspects = words(people.human) if people.human else None
-    correlation = evaluation.correlate(
-        aspects,
-        levels=levels,
-        coefficients=coefficients,
-        samples=samples,
-        confidence=people.confidence,
-        seed=seed,
-    )
-    for sentence in correlation.notes:
-        note(sentence)
-    if evaluation.cannot_reorder and "summary" in levels:
-        note(f"tau-b and rho of V1 and V2 at the summary level are those of {', '.join(evaluation.cannot_reorder)}")
-    unit = evaluation.collection.kind.unit
-    drawn = f"; intervals from {counted(samples, 'resample')} of {unit} sets, seed {seed}" if samples else ""
-    note(f"{counted(correlation.systems, 'system')}, {counted(correlation.documents, unit)}{drawn}")
-    draw(plot, lambda charts: charts.correlation_chart(correlation, levels[0], coefficients[0]))
-    if wide:
-        output.write_several(_wide(correlation, levels, coefficients))
-    else:
-        output.write(correlation.table())
-
-
-def _wide(correlation: HumanCorrelation, levels: Sequence[str], coefficients: Sequence[str]) -> dict[str, Any]:
-    return {
-        f"{level}-{coefficient}": (f"{level} level, {coefficient}", correlation.matrix(level, coefficient))
-        for level in levels
-        for coefficient in coefficients
-    }
-
-
-def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
-    from calipers.questions.metaeval.text_preferences import read_preferences, win_lost_tie
-
-    given = read_preferences(path)
-    pairs = [(base, name) for name in found.scores.measures if (base := found.base_of(name)) is not None]
-    if not pairs:
-        raise CalipersError('preferences compare a normalised measure with its base: -m "ROUGE-1 V2(ROUGE-1)"')
-    shown = {}
-    for base, new in pairs:
-        result = win_lost_tie(found.scores, base, new, given)
-        shown[new] = (f"{new} against {base}", result.table())
-    for sentence in result.notes:
-        note(sentence)
-    return shown
-
-
 # -- documents -------------------------------------------------------------------------------------------
 
 
@@ -245,7 +117,13 @@ def _preferences(found: Evaluation, path: str) -> dict[str, Any]:
     show_default=True,
     help="Order by the difference of algorithm 2, by similarities of tokens, or by id.",
 )
-@click.option("--limit", "top", type=WholeNumber(1), metavar="N", help="Only the first and the last N documents.")
+@click.option(
+    "--limit",
+    "top",
+    type=WholeNumber(1),
+    metavar="N",
+    help="Only the first and the last N documents, as groups for `metaeval --query-groups`.",
+)
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(

@@ -16,7 +16,7 @@ Source = str | os.PathLike[str]
 QueryGroups = Source | Mapping[str, str | Collection[str]]  # a table of query and group, or {query: group or groups}
 QueryWeights = Source | Mapping[str, float]  # a table of query and weight, or {query: weight}
 
-QUERY = frozenset(plain_name(name) for names in NAMES["query"] for name in names)
+QUERY = frozenset(plain_name(name) for names in NAMES["query"] for name in names) | {"document"}  # texts are about
 GROUP = ("group", "segment", "category", "class", "type")
 WEIGHT = ("weight", "traffic", "frequency", "count", "searches", "volume")
 

@@ -121,6 +121,17 @@ def spearman(x: ScoresLike, y: ScoresLike) -> float:
     return _quotient(float(rank_x @ rank_y), math.sqrt(float(rank_x @ rank_x) * float(rank_y @ rank_y)))
 
 
+def pearson(x: ScoresLike, y: ScoresLike) -> float:
+    """Return Pearson's r: the linear correlation of the values.
+
+    >>> pearson([1, 2, 3], [1, 3, 2])
+    0.5
+    """
+    centred_x, centred_y = (each - each.mean() for each in _both(x, y))
+    scale = math.sqrt(float(centred_x @ centred_x) * float(centred_y @ centred_y))
+    return _quotient(float(centred_x @ centred_y), scale)
+
+
 def tau_ap(truth: ScoresLike, other: ScoresLike) -> float:
     """Return the AP correlation of an ordering with the true one: mistakes near the top cost more.
 
@@ -180,6 +191,7 @@ CORRELATIONS: dict[str, Callable[[ScoresLike, ScoresLike], float]] = {
     "tau_AP-symmetric": tau_ap_symmetric,
     "spearman": spearman,
     "weighted-tau": weighted_tau,
+    "pearson": pearson,
 }
 _OTHER_NAMES = {"tau": "tau-b", "kendall": "tau-b", "rho": "spearman", "tau-ap": "tau_AP"}
 
@@ -187,8 +199,8 @@ _OTHER_NAMES = {"tau": "tau-b", "kendall": "tau-b", "rho": "spearman", "tau-ap":
 def rank_correlation(x: ScoresLike, y: ScoresLike, kind: RankCorrelation = "tau-b") -> float:
     """Return the rank correlation of two arrays with one value per system, or of two Scores of one measure each.
 
-    kind: tau-a, tau-b, gamma, tau_AP (y against the truth x), tau_AP-reversed, tau_AP-symmetric, spearman or
-        weighted-tau.
+    kind: tau-a, tau-b, gamma, tau_AP (y against the truth x), tau_AP-reversed, tau_AP-symmetric, spearman,
+        weighted-tau, or pearson, which is about values instead of ranks.
 
     Of Scores, the means are correlated, paired by the names of the systems.
 

@@ -43,6 +43,7 @@ RankCorrelation = Literal[
     "tau_AP-symmetric",
     "spearman",
     "weighted-tau",
+    "pearson",
 ]
 PadDenominator = Literal["absolute", "literal"]  # denominator of the percentage absolute difference
 Design = Literal["t", "anova", "anova2", "randomization", "bootstrap"]

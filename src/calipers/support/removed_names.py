@@ -12,7 +12,7 @@ from typing import Literal
 Kind = Literal["command", "option", "measure", "name"]
 
 _NO_EXPECTATION = "use the range, or `evaluate --condensed` where judgments are missing at random"
-_NO_ACCURACY = "use a correlation (`text correlate`), or the package mt-metrics-eval"
+_NO_ACCURACY = "use a correlation (`metaeval --human`), or the package mt-metrics-eval"
 _NO_BUDGET = "plan the number of queries with `plan`, and choose documents with `pool`"
 _OWN_CONVENTION = "use `like=cal.conventions.convention(NAME).with_(...)` in Python"
 _NO_EXPOSURE = "use the evaluation scripts of TREC Fair Ranking"
@@ -28,6 +28,8 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "text judges": "use `judges`, which reads nuggets and citations",
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
         "exposure": _NO_EXPOSURE,
+        "text correlate": "use `metaeval DATA --human ASPECTS`, with --table agreement or wide",
+        "text meta": "use `metaeval DATA --human ASPECTS`",
         "rank": "the library that trained a model ranks with it, and `evaluate` reads its scores, one per line",
         "train": _NO_TRAINING,
     },
@@ -46,7 +48,6 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "plan --budget": _NO_BUDGET,
         "plan --depths": "only --budget used it",
         "plan --frontier": "only --budget used it",
-        "text meta --resamples": "only pairwise accuracy used it",
         "--min-mean": "use --min, which is now about the observed mean",
         **dict.fromkeys(("check --power", "text check --power"), "check names the number of queries with power 0.8"),
         "compare --original": "use the package repro_eval",
@@ -147,8 +148,6 @@ _REMOVED: dict[Kind, dict[str, str]] = {
             (
                 "calipers.texts HumanCorrelation",
                 "calipers.texts human_correlation",
-                "calipers.texts TextMetaEvaluation",
-                "calipers.texts meta",
                 "calipers.texts permutation_test",
                 "calipers.texts williams_test",
                 "calipers.texts Preference",
@@ -163,6 +162,9 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "calipers.texts import_text_measures": "use `calipers.measures.grammar.import_measures`",
         "calipers.texts text_measure_card": "use `cal.measure_card`",
         "calipers.texts TextDeclaration": "it is calipers.measures.registry.Declaration",
+        **dict.fromkeys(
+            ("calipers.texts meta", "calipers.texts TextMetaEvaluation"), "use `cal.metaeval(scores, human=...)`"
+        ),
         "information_of_judges": "use `cal.questions.information.ric` with each judge's labels as judgments",
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.collection.sources import JudgmentsLike
-from calipers.errors import CalipersError, UnknownName, place_of
+from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats
 from calipers.measures.grammar import MeasuresLike
 from calipers.measures.random_rankings import DRAWS, SEED
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from calipers.questions.check.check_result import Check
     from calipers.questions.compare.comparison import Comparison
     from calipers.questions.diff.difference import Difference
-    from calipers.questions.metaeval.human_agreement import HumanCorrelation
-    from calipers.questions.metaeval.meta_evaluation import TextMetaEvaluation
 
 ROUGE = "ROUGE-1 ROUGE-2 ROUGE-L"
 EncoderLike = str | Encoder | Matcher | Callable[[], Matcher]
@@ -329,15 +327,6 @@ class Evaluation:
         wanted = dict.fromkeys(measure.key for measure in self.measures if measure.normal in ("V1", "V2"))
         return tuple(self.bounded[key].name for key in wanted if self.bounded[key].same_within_documents)
 
-    def base_of(self, measure: str) -> str | None:
-        """Return the name of the measure that was normalised, or None if it was not asked for."""
-        place = place_of("measure", measure, self.scores.measures)
-        asked = self.measures[place] if place < len(self.measures) else None
-        if asked is None or asked.normal not in ("V1", "V2"):
-            return None
-        plain = ((asked.base, asked.part, "") == (each.base, each.part, each.normal) for each in self.measures)
-        return next((name for name, is_base in zip(self.scores.measures, plain, strict=False) if is_base), None)
-
     # -- questions ---------------------------------------------------------------------------------
 
     def compare(self, **choices: Any) -> Comparison:
@@ -367,85 +356,11 @@ class Evaluation:
 
         return diff_of_scores(self.scores.larger_is_better.of_systems([old, new]), level=level)
 
-    def correlate(
-        self,
-        human: Sequence[str] | None = None,
-        *,
-        levels: Sequence[str] = ("system", "summary", "pooled"),
-        coefficients: Sequence[str] = ("tau-b", "spearman", "pearson"),
-        samples: int = 1000,
-        confidence: float = 0.95,
-        seed: int = SEED,
-    ) -> HumanCorrelation:
-        """Correlate measures with human scores. See `calipers.texts.human_correlation`.
-
-        >>> rows = [{"id": id, "system": s, "summary": text, "references": "a cat", "human": {"use": use}}
-        ...         for id in ("d1", "d2") for s, text, use in (("a", "a cat", 3), ("b", "the cat", 2), ("c", "x", 1))]
-        >>> Evaluation(rows, "ROUGE-1").correlate(samples=0).value("ROUGE-1", "use")
-        1.0
-        """
-        from calipers.questions.metaeval.human_agreement import human_correlation
-
-        bases = {name: base for name in self.scores.measures if (base := self.base_of(name)) is not None}
-        notes = self.human_notes(human)
-        return human_correlation(
-            self.scores,
-            self.human(human),
-            levels,
-            coefficients,
-            bases=bases,
-            samples=samples,
-            confidence=confidence,
-            seed=seed,
-            notes=notes,
-        )
-
-    def meta(
-        self,
-        human: Sequence[str] | None = None,
-        *,
-        samples: int = 1000,
-        alpha: float = 0.05,
-        seed: int = SEED,
-    ) -> TextMetaEvaluation:
-        """Compare measures by their agreement with people. See `calipers.texts.meta`.
-
-        Without human scores, the result has only the table `power`.
-
-        >>> rows = [{"id": id, "system": s, "summary": text, "references": "a cat"}
-        ...         for id in ("d1", "d2") for s, text in (("a", "a cat"), ("b", "the cat"))]
-        >>> list(Evaluation(rows, "ROUGE-1").meta().tables())
-        ['power']
-        """
-        from calipers.questions.metaeval.meta_evaluation import meta
-
-        nobody = human is None and not self.collection.human
-        scored, notes = ({}, []) if nobody else (self.human(human), self.human_notes(human))
-        return meta(self.scores, scored, samples=samples, alpha=alpha, seed=seed, notes=notes)
-
     def report(self, output: str = "texts.html", **choices: Any) -> Any:
         """Write one HTML page about the texts. See `calipers.texts.write_text_report`."""
         from calipers.texts.report_page import write_text_report
 
         return write_text_report(self, output, **choices)
-
-    def human(self, aspects: Sequence[str] | None = None) -> dict[str, Floats]:
-        """Return human scores by aspect: [system, document]."""
-        names = list(self.collection.human) if aspects is None else aspects
-        if not names:
-            raise CalipersError("has no human scores", file=self.collection.name)
-        return {aspect: self.collection.judgments(aspect) for aspect in names}
-
-    def human_notes(self, aspects: Sequence[str] | None = None) -> list[str]:
-        """Return a sentence for each aspect that lacks scores of some texts."""
-        present = self.collection.has_text
-        lacking = {name: int((np.isnan(values) & present).sum()) for name, values in self.human(aspects).items()}
-        of = counted(int(present.sum()), self.collection.kind.text)
-        return [
-            f"{count:,} of {of} {verb(count, 'has', 'have')} no human score of {name}; left out"
-            for name, count in lacking.items()
-            if count
-        ]
 
 
 def read_texts(

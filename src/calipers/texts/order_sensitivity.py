@@ -90,10 +90,15 @@ class Profiles(Result):
         return Tables({"documents": self.ordered})
 
     def ordered(self, by: str = "heterogeneity", top: int | None = None) -> Table:
-        """Return a table with one row per document. With `top`, only that many at either end of the order."""
+        """Return a table with one row per document.
+
+        With `top`, it has only that many at either end of the order, and the column `group` says at which.
+        """
         order = self.order(by).tolist()
-        if top is not None and 2 * top < len(order):
+        groups: tuple[str, ...] = ()
+        if top is not None and 2 * top <= len(order):
             order = order[:top] + order[-top:]
+            groups = ("heterogeneous",) * top + ("homogeneous",) * top
         place = {d: i for i, d in enumerate(self.order(by).tolist(), 1)}
         named: dict[str, Floats | Ints] = {
             "tokens": self.tokens,
@@ -105,9 +110,11 @@ class Profiles(Result):
             "deviation": self.deviation,
         }
         rows: list[tuple[Cell, ...]] = [
-            (self.documents[d], place[d], *(values[d].item() for values in named.values())) for d in order
+            (self.documents[d], place[d], *(values[d].item() for values in named.values()), *groups[i : i + 1])
+            for i, d in enumerate(order)
         ]
-        return Table(("document", "place", *named), tuple(rows), {"encoder": self.encoder})
+        columns = ("document", "place", *named, *(("group",) if groups else ()))
+        return Table(columns, tuple(rows), {"encoder": self.encoder})
 
 
 def document_profiles(

@@ -27,10 +27,10 @@ from calipers.report.section import (
     share,
 )
 from calipers.report.sections.method import files
-from calipers.results.tables import Table
 from calipers.support.plurals import counted, plural_of
 
 if TYPE_CHECKING:
+    from calipers.questions.metaeval.human_agreement import HumanCorrelation
     from calipers.texts.answer_judgments import AnswerJudgments
     from calipers.texts.collection import Document
     from calipers.texts.measure_names import TextMeasure
@@ -93,7 +93,7 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     """Show how well the measures agree with people."""
     from calipers.plot.measures import agreement_chart
     from calipers.questions.metaeval.human_agreement import human_correlation
-    from calipers.questions.metaeval.meta_evaluation import meta
+    from calipers.questions.metaeval.people import human_scores
 
     human = material.collection.human
     if len(material.scores.systems) < 3:
@@ -104,9 +104,8 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     errors = [each for each in scores.measures if each in scores.lower]
     turning = f" Less is better under {', '.join(errors)}: their signs are changed." if errors else ""
     best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
-    judged = meta(scores, human, samples=SAMPLES, seed=material.choices.seed)
-    grid = _agreement_grid(judged.agreement(["system", "summary"]))
-    lacking = "".join(f" {sentence}." for sentence in material.evaluation.human_notes())
+    grid = _agreement_grid(human_correlation(turned, human, ["system", "summary"], samples=0))
+    lacking = "".join(f" {sentence}." for sentence in human_scores(material.evaluation, None)[1])
     return Section(
         f"Kendall's tau-b of each measure with people over the means of systems. Intervals come from "
         f"{counted(SAMPLES, 'resample')} of {plural_of(material.unit)}. The highest tau-b is that of {best.measure} "
@@ -270,15 +269,15 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
-def _agreement_grid(table: Table) -> Grid:
-    names = {"measure", "human", "level"}
-    columns = tuple(Column(column, numeric=column not in names) for column in table.columns)
+def _agreement_grid(found: HumanCorrelation) -> Grid:
+    """Return the correlations by measure, aspect and level, with a column for each coefficient."""
+    by_cell: dict[tuple[str, str, str], dict[str, float]] = {}
+    for each in found.found:
+        by_cell.setdefault((each.measure, each.aspect, each.level), {})[each.coefficient] = each.value
+    coefficients = dict.fromkeys(each.coefficient for each in found.found)
+    columns = (*(Column(label, numeric=False) for label in ("measure", "human", "level")), *map(Column, coefficients))
     rows = [
-        [
-            name(str(cell)) if column in names else number(cell, ".4f" if isinstance(cell, float) else "d")
-            for column, cell in zip(table.columns, row, strict=True)
-        ]
-        for row in table.rows
+        [*map(name, key), *(number(values[each], ".4f") for each in coefficients)] for key, values in by_cell.items()
     ]
     return Grid("agreement", columns, plain_rows(rows), "measures, aspects and levels")
 

@@ -278,10 +278,10 @@ def test_scores_that_are_there_already() -> None:
         cal.metaeval(cal.as_scores([[0.1, 0.2]]))
     with pytest.raises(CalipersError, match="unknown set 'x'"):
         cal.Experiment({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP").metaeval(sets=["x"])
-    with pytest.raises(CalipersError, match="scores have no sets but all"):
+    with pytest.raises(CalipersError, match="scores and texts have no sets but all"):
         cal.metaeval(scores, sets="hard")
-    with pytest.raises(CalipersError, match="sets of your own are for scores"):
-        cal.Experiment({"q": {"a": 1}}, {"q": {"a": 1.0}}, "AP").metaeval(sets={"x": ["q"]})
+    one = cal.Experiment({q: {"a": 1} for q in "xyz"}, {n: {q: {"a": 1.0} for q in "xyz"} for n in "mn"}, "AP")
+    assert one.metaeval(sets={"part": ["x", "y"]}).set_sizes() == [("all", "3"), ("part", "2")]
     for options in ({"pad": "x"}, {"correlation": "x"}, {"alpha": 2}, {"seed": -1}):
         with pytest.raises(CalipersError):
             cal.metaeval(scores, **options)
@@ -333,7 +333,7 @@ def test_metaeval_of_matrices_into_a_folder(files: Path, tmp_path: Path) -> None
     )
     assert done.exception is None, done.exception
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["curve-all.csv", "power.csv", "stability.csv"]
-    assert "scores have no sets but all" in str(run("metaeval", files / "ap.csv", "--sets", "ideal").exception)
+    assert "texts have no sets but all" in str(run("metaeval", files / "ap.csv", "--sets", "ideal").exception)
     assert "unknown table 'x'" in str(run("metaeval", files / "ap.csv", "--table", "x").exception)
 
 
@@ -352,7 +352,7 @@ def test_the_compare_command(files: Path) -> None:
     assert matrix.stdout.splitlines()[0].split()[0] == "system"
     for arguments, message in (
         ((files / "ap.csv", "--baseline", "s9"), "unknown baseline 's9'"),
-        ((files / "qrels.txt",), "expected judgments and at least one system, or a CSV file of scores"),
+        ((files / "qrels.txt",), "expected judgments and at least one system, texts, or a CSV file of scores"),
         ((files / "qrels.txt", files / "runs" / "s1"), "there is only one system"),
         ((files / "ap.csv", "--samples", "x", "--test", "tukey"), "samples 'x' is neither"),
     ):

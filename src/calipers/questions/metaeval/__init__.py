@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         williams as williams,
         williams_test as williams_test,
     )
-    from calipers.questions.metaeval.meta_evaluation import TextMetaEvaluation as TextMetaEvaluation, meta as meta
     from calipers.questions.metaeval.power import (
         DiscriminativePower as DiscriminativePower,
         conflicts as conflicts,

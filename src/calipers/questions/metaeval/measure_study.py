@@ -8,6 +8,7 @@ Karmaker & Feng, Joint upper and lower bound normalization for IR evaluation, 20
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -31,6 +32,8 @@ from calipers.questions.metaeval.consistency import (
     stability,
     swap_rate,
 )
+from calipers.questions.metaeval.human_agreement import HumanCorrelation
+from calipers.questions.metaeval.people import Human, People, people_of
 from calipers.questions.metaeval.power import (
     Conflicts,
     DiscriminativePower,
@@ -51,6 +54,7 @@ from calipers.questions.metaeval.query_sets import (
     by_difference,
     document_halves,
 )
+from calipers.questions.metaeval.text_preferences import Preference
 from calipers.questions.queries import QueryTypes, query_types
 from calipers.results.messages import with_incomplete_runs
 from calipers.results.result import Result, Tables
@@ -63,6 +67,12 @@ from calipers.support.checks import check_alpha, check_choice, check_seed, check
 from calipers.support.choices import Correction, PadDenominator, RankCorrelation, TestName
 from calipers.support.plurals import counted
 
+OF_PEOPLE = {
+    "agreement": "agreement with people",
+    "tests": "which measure agrees better with people",
+    "wide": "agreement with people, by what they judged",
+    "preferences": "which measure prefers the texts that people prefer",
+}
 TABLES = {
     "scores": "mean scores of the systems",
     "tau": "rank correlation between the orderings of the systems",
@@ -109,6 +119,7 @@ class MetaEvaluation(Result):
     families: tuple[Family, ...]
     method: MetaEvaluationOptions
     scores: Scores  # all scores, on all queries
+    people: People | None = None  # what people said
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,15 +151,16 @@ class MetaEvaluation(Result):
             if len(family.members) > 1
         ]
         sizes = [f"set {name}: {sizes} of {queries}" for name, sizes in self.set_sizes()]
-        return (*self.scores.notes, *together, *(sizes if len(self.sets) > 1 else ()))
+        said = self.people.notes if self.people is not None else ()
+        return (*self.scores.notes, *said, *together, *(sizes if len(self.sets) > 1 else ()))
 
     def tables(self) -> Tables:
         """Return the tables that these measures and sets allow.
 
-        Comparisons of measures need two measures, and swap rates two sets. Each set that has enough queries for a test
-        has a curve of achieved significance levels.
+        Agreement needs scores of people, and comparisons of measures two measures. Swap rates need two sets. Each set
+        that has enough queries for a test has a curve of achieved significance levels.
         """
-        makers: dict[str, Callable[[], Table]] = {"power": self._power_table, "scores": self._scores_table}
+        makers = self._tables_of_people() | {"power": self._power_table, "scores": self._scores_table}
         if len(self.families) > 1:
             makers |= {"tau": self._tau_table, "conflicts": self._conflicts_table}
         makers["pad"] = self._pad_table
@@ -158,6 +170,22 @@ class MetaEvaluation(Result):
         tested = [name for name in self.sets if self.compared[name] is not None]
         makers |= {f"curve-{name}": partial(self._curve, name) for name in tested}
         return Tables(makers)
+
+    def _tables_of_people(self) -> dict[str, Callable[[], Table]]:
+        makers: dict[str, Callable[[], Table]] = {}
+        people = self.people
+        if people is not None and people.scores:
+            makers["agreement"] = self._agreement_table
+            if len(self.scores.measures) > 1:
+                makers["tests"] = lambda: people.tests(self.scores, self.queries())
+            makers |= {f"wide-{level}": partial(self._wide, level) for level in people.levels}
+        if people is not None and people.preferences:
+            makers["preferences"] = lambda: people.wins(self.scores)
+        return makers
+
+    def _wide(self, level: str) -> Table:
+        assert self.people is not None
+        return self.agreement[self.main_set].matrix(level, self.people.coefficient)
 
     def _curve(self, name: str) -> Table:
         return self.power(name).curve()
@@ -178,6 +206,18 @@ class MetaEvaluation(Result):
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
         return next(iter(self.views.values()))[0].systems
+
+    def queries(self, name: str | None = None) -> tuple[str, ...]:
+        """Return the queries of a set, or of the main set. They may be those of the first family of measures only."""
+        return self.views[name or self.main_set][0].queries
+
+    @cached_property
+    def agreement(self) -> dict[str, HumanCorrelation]:
+        """Correlations of the measures with people, by set."""
+        people = self.people
+        if people is None or not people.scores:
+            return {}
+        return {name: people.agreement(self.scores, self.queries(name)) for name in self.sets}
 
     def set_sizes(self) -> list[tuple[str, str]]:
         """Return the size of each set, or its range if it depends on the measure."""
@@ -254,14 +294,19 @@ class MetaEvaluation(Result):
         return stability(view.values.mean(axis=0), view.systems, samples, seed=self.method.seed)
 
     def conclusions(self, samples: int = 1000) -> list[str]:
-        """Return which measure tells most systems apart, and which orders them most stably, on the main set."""
+        """Return which measure tells most systems apart, and which orders them most stably, on the main set.
+
+        If people judged, the first sentence is about the measure that agrees best with them.
+        """
+        said = [found.summary.rstrip(".") for found in self.agreement.values()][:1]
         if self.compared[self.main_set] is None:
-            return []
+            return said
         on = "" if self.main_set == "all" else f" on the set {self.main_set}"
         power = self.power()
         shares = {family.name: power[family.name] for family in self.families}
         taus = {family.name: self.stability(family.name, samples=samples).tau for family in self.families}
         return [
+            *said,
             _best(shares, _APART, "of the pairs differ significantly", ".1%")
             + f"{on} ({self.method.test} test at {self.method.alpha:g})",
             _best(taus, "orders the systems most stably", "is the mean tau with the order over all queries", ".3f")
@@ -269,6 +314,14 @@ class MetaEvaluation(Result):
         ]
 
     # -- the tables --------------------------------------------------------------------------------
+
+    def _agreement_table(self) -> Table:
+        """Return correlations with people by measure, aspect and level, for each set."""
+        tables = {name: found.table() for name, found in self.agreement.items()}
+        if len(tables) == 1:
+            return next(iter(tables.values()))
+        columns = ("set", *tables[self.main_set].columns)
+        return Table(columns, tuple((name, *row) for name, table in tables.items() for row in table.rows))
 
     def _scores_table(self) -> Table:
         """Return the mean scores by set and system (tables 2 to 5, 12 to 15)."""
@@ -449,6 +502,9 @@ _PLURAL = {
 def metaeval(
     evaluation: Evaluation | ScoresLike,
     *others: Never,
+    human: Human | None = None,
+    level: str | Iterable[str] | None = None,
+    preferences: str | os.PathLike[str] | Iterable[Preference] | None = None,
     sets: str | Iterable[str] | Mapping[str, Sequence[str]] = "all",
     test: TestName = "t",
     correction: Correction | None = None,
@@ -461,15 +517,20 @@ def metaeval(
     absolute: bool = False,
     population: str = DEFAULT_POPULATION,
 ) -> MetaEvaluation:
-    """Evaluate measures by the scores that they give to systems.
+    """Evaluate measures by the scores that they give to systems, and by how well they agree with people.
 
     Measures that differ in the cutoff only are one family: their tests are counted together and their scores averaged.
 
     evaluation: an experiment, or scores.
+    human: what people judged, for example "coherence, relevance"; for texts by default all that they bring along. With
+        scores, {aspect: array of system x query}.
+    level: levels of agreement with people: system, summary, pooled. By default all; tests are made at the first.
+    preferences: people's choices between two texts, read by `read_preferences`, or the path of such a table.
     sets: sets of queries: `all`, `uninformative`, `ideal`, `hard`, `easy`, `broad`, `focused`, `left`, `right`, or a
-        list of these. Scores alone have the set `all`, and sets of your own as {name: queries}.
-    test, correction, alpha, samples, seed: as for `compare`.
-    correlation: rank correlation between the orders of systems, as for `calipers.statistics.rank_correlation`.
+        list of these. Scores and texts have the set `all`, and sets of your own as {name: queries}.
+    test, correction, alpha, samples, seed: as for `compare`. samples are also those of intervals of agreement (1000).
+    correlation: correlation between the orders of systems, as for `calipers.statistics.rank_correlation`. With people
+        it is tau-b, spearman or pearson.
     pad: the denominator of the percentage absolute difference: the absolute value of the larger mean (`absolute`), or
         the larger mean itself (`literal`).
     set_size: size of the sets `uninformative` and `ideal`, a number or a share of the queries.
@@ -490,21 +551,36 @@ def metaeval(
     how = MetaEvaluationOptions(
         test, correction, alpha, samples, seed, correlation, pad, set_size, absolute, population
     )
+    texts = evaluation.texts if isinstance(evaluation, Evaluation) else None
+    people = people_of(
+        texts,
+        human,
+        level,
+        preferences,
+        correlation=correlation_name(correlation),
+        samples=samples,
+        seed=seed,
+        alpha=alpha,
+    )
     if not isinstance(evaluation, Evaluation):
-        return _of_scores(as_scores(evaluation), sets, how)
-    if isinstance(sets, Mapping):
-        raise CalipersError("sets of your own are for scores: give experiment.scores, or the names of known sets")
+        return _of_scores(as_scores(evaluation), sets, how, people)
+    if texts is not None or people is not None or isinstance(sets, Mapping):
+        return _of_scores(evaluation.scores, sets, how, people)
     return _of_evaluation(evaluation, [sets] if isinstance(sets, str) else list(dict.fromkeys(sets)), how)
 
 
 def _of_scores(
-    scores: Scores, sets: str | Iterable[str] | Mapping[str, Sequence[str]], how: MetaEvaluationOptions
+    scores: Scores,
+    sets: str | Iterable[str] | Mapping[str, Sequence[str]],
+    how: MetaEvaluationOptions,
+    people: People | None,
 ) -> MetaEvaluation:
     """Evaluate measures on all queries of some scores, and on sets that are given."""
+    scores = scores.larger_is_better
     if not isinstance(sets, Mapping):
         named = [sets] if isinstance(sets, str) else list(sets)
         if named != ["all"]:
-            raise CalipersError("scores have no sets but all: the other sets need judgments and runs")
+            raise CalipersError("scores and texts have no sets but all: the other sets need judgments and runs")
         sets = {}
     place = {query: i for i, query in enumerate(scores.queries)}
     found = families(scores)
@@ -517,7 +593,7 @@ def _of_scores(
         name: tuple(_view(scores, family, np.array(places, dtype=np.int64)) for family in found)
         for name, places in chosen.items()
     }
-    return MetaEvaluation(views, found, how, scores)
+    return MetaEvaluation(views, found, how, scores, people)
 
 
 def _of_evaluation(evaluation: Evaluation, sets: Sequence[str], how: MetaEvaluationOptions) -> MetaEvaluation:

@@ -17,6 +17,7 @@ metrics using resampling methods, TACL 2021.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +31,24 @@ from calipers.questions.metaeval.human_agreement import (
     DIGITS,
     LEVELS,
     both_defined,
+    by_name,
     by_row,
 )
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, PValue, Table
+from calipers.statistics.correction import holm
+from calipers.statistics.differences import all_pairs
+from calipers.support.plurals import counted
 
 EXCHANGES = ("summaries", "systems", "documents")
 SAMPLES = 1000
 NOISE = 1e-9
+BELIEVE = {
+    "system": "Believe p: a permutation test assumes nothing about the distribution of scores, while Williams' test "
+    "assumes normally distributed means of systems, of which there are few.",
+    "pooled": "Believe p: Williams' test takes all texts for independent, which those about one document are not, so "
+    "that its p values are too small.",
+}
 
 
 @dataclass(frozen=True)
@@ -135,6 +148,58 @@ def permutation_test(
         found = _difference(np.where(swapped, y, x), np.where(swapped, x, y), people, level, agreement)
         count += int((np.abs(found) >= abs(observed) - NOISE).sum())
     return MeasureTest(observed, count / len(signs) if exact else (count + 1) / (len(signs) + 1), exact=exact)
+
+
+def table_of_tests(
+    scores: Scores,
+    human: Mapping[str, Floats],
+    level: str,
+    agreement: str,
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    alpha: float = 0.05,
+) -> Table:
+    """Test for each aspect and pair of measures whether one agrees better with people.
+
+    `p` is that of the permutation test of `agreement`, `p_adjusted` corrected by Holm for all pairs of measures of all
+    aspects; `p_williams` is of Pearson's r, at the levels that Williams' test is for. The notes say which of two tests
+    to believe if they disagree.
+    """
+    scores, human = by_name(scores, human)
+    if len(scores.measures) < 2:
+        raise CalipersError(f"there is only one measure ({scores.measures[0]}): nothing to compare it with")
+    a, b = all_pairs(len(scores.measures))
+    pairs = [(aspect, one, other) for aspect in human for one, other in zip(a.tolist(), b.tolist(), strict=True)]
+    found, known = [], []
+    for aspect, one, other in pairs:
+        given = scores.values[one], scores.values[other], human[aspect]
+        found.append(permutation_test(*given, level, agreement, samples=samples, seed=seed))
+        known.append(MeasureTest(np.nan, np.nan) if level == "summary" else williams_test(*given, level))
+    adjusted = holm(np.array([each.p for each in found]))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            aspect,
+            scores.measures[one],
+            scores.measures[other],
+            test.difference,
+            PValue(test.p),
+            PValue(p),
+            williams.statistic,
+            PValue(williams.p),
+        )
+        for (aspect, one, other), test, williams, p in zip(pairs, found, known, adjusted.tolist(), strict=True)
+    ]
+    marks = {(place, 3): "*" for place in np.flatnonzero(adjusted < alpha).tolist()}
+    notes = [f"*: significant, adjusted p < {alpha:g}."] if marks else []
+    both = [(test.p, williams.p) for test, williams in zip(found, known, strict=True)]
+    if disagree := sum((p < alpha) != (q < alpha) for p, q in both if not np.isnan([p, q]).any()):
+        notes.append(
+            f"In {counted(disagree, 'row')} p and p_williams are on different sides of {alpha:g}. {BELIEVE[level]}"
+        )
+    columns = ("human", "measure_a", "measure_b", "difference", "p", "p_adjusted", "t_williams", "p_williams")
+    about = {"level": level, "agreement": agreement, "samples": samples, "seed": seed, "correction": "holm"}
+    return Table(columns, tuple(rows), about, marks=marks, notes=tuple(notes))
 
 
 def sign_flips(units: int, samples: int, seed: int) -> Floats:

@@ -180,6 +180,16 @@ def families(scores: Scores, only: Sequence[str] | None = None) -> tuple[Family,
     return tuple(found)
 
 
+def bases_by_name(measures: Sequence[str]) -> dict[str, str]:
+    """Return the measure that each normalised measure is made from, if that is among the measures.
+
+    >>> bases_by_name(["ROUGE-1", "V2(ROUGE-1, random=sentences)", "V2(ROUGE-L)"])
+    {'V2(ROUGE-1, random=sentences)': 'ROUGE-1'}
+    """
+    inside = {name: _inside(name) for name in measures}
+    return {name: inner for name, inner in inside.items() if inner in inside}
+
+
 def place_in(families: Sequence[Family], name: str) -> int:
     """Return the index of the family with this name."""
     return place_of("measure", name, [family.name for family in families])
@@ -213,5 +223,20 @@ def _base(measure: Measure | None, name: str) -> str | None:
     if measure is not None:
         inner = base_measure(measure)
         return None if inner is measure else without_cutoff(repr(inner))
+    found = _inside(name)
+    return without_cutoff(found) if found else None
+
+
+def _inside(name: str) -> str:
+    """Return the measure that a normalised one is made from, without options of the normalisation, or nothing.
+
+    >>> _inside("V2(ROUGE-1(stem=true, part=recall), random=sentences)"), _inside("AP")
+    ('ROUGE-1(stem=true, part=recall)', '')
+    """
     found = _NORMALISED.match(name)
-    return without_cutoff(found[1]) if found else None
+    inside, depth = found[1] if found else "", 0
+    for place, letter in enumerate(inside):
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            return inside[:place]
+    return inside
