@@ -69,6 +69,12 @@ def test_evaluate_prints_the_scores_of_an_experiment_of_texts(answers: str, ask:
             assert float(row[measure]) == means[row["system"], measure]
 
 
+def test_intervals_of_texts_stay_within_their_range(answers: str, ask: Ask) -> None:
+    for row in cells(ask("evaluate", answers, "-m", "F1 EM", "--interval", 0.99, "--format", "csv")):
+        for low, high in ((row[f"{name} low"], row[f"{name} high"]) for name in ("F1", "EM")):
+            assert low == high == "" or 0 <= float(low) < float(high) <= 1
+
+
 def test_stored_scores_of_texts_are_compared_like_texts(answers: str, ask: Ask, tmp_path: Path) -> None:
     scores = tmp_path / "scores.csv"
     ask("evaluate", answers, "-m", "F1", "-q", "-o", scores)

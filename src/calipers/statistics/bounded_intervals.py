@@ -208,10 +208,12 @@ def range_of_scores(scores: Scores, m: int) -> Range | None:
     from calipers.measures.grammar import parse
 
     defined = scores.values[m][~np.isnan(scores.values[m])]
+    low, high = scores.metadata.get("ends", {}).get(scores.measures[m], (None, None))
     try:
-        known = range_of(scores.definitions[m] if scores.definitions else parse(scores.measures[m]))
+        of_rankings = range_of(scores.definitions[m] if scores.definitions else parse(scores.measures[m]))
     except CalipersError:
-        return None
+        of_rankings = None
+    known = of_rankings if low is None or high is None else (low, high)
     inside = known is not None and (defined >= known[0]).all() and (defined <= known[1]).all()
     return known if inside else None
 
