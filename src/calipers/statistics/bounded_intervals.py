@@ -21,6 +21,7 @@ import numpy as np
 from calipers.collection.query_facts import QueryWeights
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.measures.forms.texts import NormalisedTextForm, TextForm
 from calipers.measures.registry import Measure
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores, all_equal, order_of
@@ -87,13 +88,16 @@ _SIGNED = frozenset(("V2", "V2s"))
 
 
 def range_of(measure: Measure) -> Range | None:
-    """Return the lowest and the highest score of any ranking, or None if they depend on the judgments.
+    """Return the lowest and the highest score of any ranking or text, or None if they depend on the judgments.
 
     >>> import calipers as cal
     >>> range_of(cal.parse("V2(AP)")), range_of(cal.parse("nDCG@10")), range_of(cal.parse("DCG@10"))
     ((-1.0, 1.0), (0.0, 1.0), None)
     """
     declared = measure.declaration
+    if isinstance(measure.form, TextForm | NormalisedTextForm):
+        low, high = measure.form.range
+        return None if low is None or high is None else (low, high)
     if declared.name in _SIGNED:
         return -1.0, 1.0
     if declared.name in _SHARES:
@@ -103,12 +107,12 @@ def range_of(measure: Measure) -> Range | None:
 
 
 def ends_of(measure: Measure | str) -> Ends:
-    """Return the lowest and the highest score of any ranking, each None if it is unknown.
+    """Return the lowest and the highest score of any ranking or text, each None if it is unknown.
 
     Of a measure without a known range, the lowest score is 0 if it is a measure of Calipers that is never negative.
 
-    >>> ends_of("nDCG@10"), ends_of("DCG@10"), ends_of("Z(AP)"), ends_of("likes")
-    ((0.0, 1.0), (0.0, None), (None, None), (None, None))
+    >>> ends_of("nDCG@10"), ends_of("DCG@10"), ends_of("Z(AP)"), ends_of("likes"), ends_of("TER")
+    ((0.0, 1.0), (0.0, None), (None, None), (None, None), (0.0, None))
     """
     from calipers.measures.grammar import parse
 
@@ -116,6 +120,8 @@ def ends_of(measure: Measure | str) -> Ends:
         measure = parse(measure) if isinstance(measure, str) else measure
     except CalipersError:
         return None, None
+    if isinstance(measure.form, TextForm | NormalisedTextForm):
+        return measure.form.range
     declared = measure.declaration
     negative = measure.parameters.get("of", measure).form.traits.can_be_negative
     if (known := range_of(measure)) is not None:
