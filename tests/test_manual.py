@@ -323,10 +323,13 @@ def test_python_of_the_manual_passes_the_type_checker(tmp_path: Path, require: R
 OUTPUTS = re.compile(r"^```python\n(.*?)^```\n\n^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
-def test_python_prints_the_output_that_follows_it(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/text.md", "docs/rag.md"])
+def test_python_prints_the_output_that_follows_it(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     shown = OUTPUTS.findall((ROOT / page).read_text(encoding="utf-8"))
     assert shown
+    monkeypatch.chdir(tmp_path)
     for code, output in shown:
         exec(compile(code, page, "exec"), {})
         assert capsys.readouterr().out == output
