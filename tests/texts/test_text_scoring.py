@@ -308,7 +308,9 @@ def test_a_document_that_was_retrieved_twice_counts_once() -> None:
     row = {"id": "q", "answer": "a", "answers": ["a"], "retrieved": ["d2", "d1", "d2"], "relevant": ["d1", "d1"]}
     found = Evaluation([row], "RR P@2")
     assert found.scores.values.ravel().tolist() == [0.5, 0.5]
-    assert "the rows: 1 document listed more than once for a query; the first place counts" in found.notes
+    said = "the rows: 1 document listed more than once for a query; the first place counts"
+    assert said in found.notes
+    assert said not in found.warnings
 
 
 def test_data_of_ragas_without_ids_are_matched_by_text(tmp_path: Path) -> None:
@@ -342,6 +344,8 @@ def test_columns_of_numbers_are_scores_by_their_names(tmp_path: Path) -> None:
     assert found["F1"].tolist() == [[1, 0]]  # the measure
     assert found.lower == {"latency"}
     assert Evaluation(given).scores.measures == ("EM", "F1")
+    told = cal.read_texts(file, scores=[{"id": "q1", "latency": 3}])
+    assert Evaluation(told).scores.measures == ("EM", "F1", "latency")
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,10 @@ class TextCollection:
             for what, given, known in ((self.kind.unit, id, self.ids), ("system", system, self.systems)):
                 if given not in known:
                     raise UnknownName.among(what, given, known)
-        return replace(self, other_scores={**self.other_scores, **_arrays(scores, self.systems, self.ids)})
+        found = _arrays(scores, self.systems, self.ids)
+        return replace(
+            self, other_scores={**self.other_scores, **found}, unnamed_scores=self.unnamed_scores - found.keys()
+        )
 
     def of_systems(self, systems: Sequence[str]) -> TextCollection:
         """Return the texts of these systems only."""

@@ -199,7 +199,7 @@ class Evaluation:
         """Scores of all systems under all measures: of texts, of retrieved documents, and of other tools."""
         rankings, remarks = self._of_rankings
         found = reduce(side_by_side, filter(None, (self._of_texts(), rankings, self._of_other_tools())))
-        notes = (*dict.fromkeys(self._text_notes(found)), *found.notes, *remarks)
+        notes = (*dict.fromkeys(self._text_notes(found)), *found.notes, *remarks, *self.collection.notes)
         return replace(found, notes=notes, metadata={**found.metadata, "unit": self.collection.kind.unit})
 
     def _of_texts(self) -> Scores | None:
@@ -258,7 +258,6 @@ class Evaluation:
 
     def _text_notes(self, scores: Scores) -> Iterator[str]:
         """Yield notes about missing, empty and cut texts, and about undefined scores."""
-        yield from self.collection.notes
         text, present = self.collection.kind.text, self.collection.has_text
         if missing := int((~present).sum()):
             yield f"{counted(missing, text)} {verb(missing, 'is', 'are')} missing and left out"
@@ -281,9 +280,9 @@ class Evaluation:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Notes about texts and retrieved documents, without remarks on undefined scores of retrieved documents."""
+        """Notes about texts and retrieved documents, without remarks on how they were read and on undefined scores."""
         _, remarks = self._of_rankings
-        return self.scores.notes[: len(self.scores.notes) - len(remarks)]
+        return self.scores.notes[: len(self.scores.notes) - len(remarks) - len(self.collection.notes)]
 
     @property
     def remarks(self) -> tuple[str, ...]:
