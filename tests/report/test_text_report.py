@@ -43,7 +43,7 @@ def page(folder: Path) -> Path:
     first = json.loads(lines[0]) | {"summary": HOSTILE}
     odd = folder / "odd.jsonl"
     odd.write_text("\n".join([json.dumps(first), *lines[1:]]), encoding="utf-8")
-    shown = run("text", "report", odd, "-m", "ROUGE-1 V2(ROUGE-1) ROUGE-L", "-o", path, "--title", "Ours", "--top", "3")
+    shown = run("report", odd, "-m", "ROUGE-1 V2(ROUGE-1) ROUGE-L", "-o", path, "--title", "Ours", "--top", "3")
     assert shown.exception is None, shown.output
     assert "3 systems, 6 documents" in shown.stderr
     return path
@@ -52,7 +52,7 @@ def page(folder: Path) -> Path:
 def test_sections_and_figures(page: Path, folder: Path) -> None:
     text = page.read_text(encoding="utf-8")
     keys = re.findall(r'<section id="(\w+)"', text)
-    assert keys == ["top", "systems", "chance", "differs", "people", "trust", "texts", "method"]
+    assert keys == ["top", "systems", "chance", "differs", "people", "plan", "texts", "trust", "method"]
     assert "Nothing to show here" not in text
     assert "6 documents" in text
     assert "queries" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
@@ -67,14 +67,14 @@ def test_sections_and_figures(page: Path, folder: Path) -> None:
 
 def test_answers_have_no_chance_and_nobody_judged_them(folder: Path) -> None:
     path = folder / "answers.html"
-    arguments = ("text", "report", folder / "answers.jsonl", "-m", "NuggetRecall nDCG@10", "-o", path)
+    arguments = ("report", folder / "answers.jsonl", "-m", "NuggetRecall nDCG@10", "-o", path)
     shown = run(*arguments)
     assert shown.exception is None, shown.output
     (warning,) = [line for line in shown.stderr.splitlines() if "warning: " in line]
     assert "50.0% of the documents in the top 10 are unjudged" in warning
     assert "(--strict)" in str(run(*arguments, "--strict").exception)
     keys = re.findall(r'<section id="(\w+)"', path.read_text(encoding="utf-8"))
-    assert keys == ["top", "systems", "differs", "trust", "texts", "method"]
+    assert keys == ["top", "systems", "changes", "plan", "texts", "method"]
 
 
 def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> None:
@@ -83,7 +83,7 @@ def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> 
     path, data = folder / "edits.html", folder / "edits.jsonl"
     first, *others = (folder / "data.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     data.write_text("".join([first.replace("the cat", "a dog and the cat", 1), *others]), encoding="utf-8")
-    shown = run("text", "report", data, "-m", "TER ROUGE-1 V2(TER)", "-o", path)
+    shown = run("report", data, "-m", "TER ROUGE-1 V2(TER)", "-o", path)
     assert shown.exception is None, shown.output
     scores = Evaluation(as_collection(data), "TER ROUGE-1 V2(TER)").scores
     means = dict(zip(scores.systems, scores.mean()["TER"], strict=True))
@@ -116,7 +116,7 @@ def test_of_two_systems_the_one_with_fewer_edits_is_better(folder: Path, require
     worse = next(row for row in pair if row["system"] == "s1")
     worse["summary"] += " and more"
     data.write_text("\n".join(map(json.dumps, pair)), encoding="utf-8")
-    shown = run("text", "report", data, "-m", "TER", "-o", path, "--baseline", "s1")
+    shown = run("report", data, "-m", "TER", "-o", path, "--baseline", "s1")
     assert shown.exception is None, shown.output
     edits = Evaluation(as_collection(data), "TER").scores.mean()
     assert edits["s0", "TER"] < edits["s1", "TER"]
@@ -127,13 +127,32 @@ def test_of_two_systems_the_one_with_fewer_edits_is_better(folder: Path, require
 
 def test_a_baseline(folder: Path) -> None:
     path = folder / "against.html"
-    call = ("text", "report", folder / "data.jsonl", "-m", "ROUGE-1", "-o", path)
+    call = ("report", folder / "data.jsonl", "-m", "ROUGE-1", "-o", path)
     shown = run(*call, "--baseline", "s1")
     assert shown.exception is None, shown.output
     text = path.read_text(encoding="utf-8")
     assert "Against s1, in ROUGE-1" in text
     assert "Each system against s1" in text
     assert "unknown system 's9'" in str(run(*call, "--baseline", "s9").exception)
+
+
+def test_an_experiment_of_two_systems_writes_the_same_page(folder: Path) -> None:
+    """Of two systems, the page shows what changed: errors are negated, and there are no rankings to choose."""
+    exp = cal.Experiment(cal.read_texts(folder / "answers.jsonl"), measures="F1 nDCG@10", warn=False)
+    path = folder / "python.html"
+    assert exp.report(path, title="Two", query_groups={f"q{q}": "ab"[q % 2] for q in range(6)}, warn=False).notes == ()
+    text = path.read_text(encoding="utf-8")
+    assert "Each bar is a query" in text
+    assert "to see both rankings" not in text
+    assert "data-query" not in re.sub(r"<script.*?</script>", "", text, flags=re.S)
+    assert "calipers diff" in text
+    keys = re.findall(r'<section id="(\w+)"', text)
+    assert keys == ["top", "systems", "changes", "groups", "plan", "texts", "method"]
+    for more in ({"judges": {"q0": {"d1": 1}}}, {"query_texts": {"q0": "what?"}}):
+        with pytest.raises(CalipersError, match="are for rankings"):
+            exp.report(path, **more)
+    with pytest.raises(CalipersError, match="none of these sections applies"):
+        exp.report(path, sections=["unjudged"])
 
 
 @pytest.mark.browser
@@ -149,7 +168,7 @@ def test_opens_in_a_browser(browser: Any, page: Path) -> None:
         box = figure.query_selector("svg, canvas").bounding_box()
         assert box["width"] > 100, figure.get_attribute("data-chart")
         assert box["height"] > 40
-    assert len(opened.query_selector_all(".chart")) == 5
+    assert len(opened.query_selector_all(".chart")) == 6
     for width in (390, 1100, 1600):
         opened.set_viewport_size({"width": width, "height": 900})
         beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"

@@ -85,6 +85,7 @@ def _rag(context: click.Context, folder: Path, seed: int) -> None:
     """Score answers, compare systems, judge the judge, and write a report."""
     from calipers.cli.judges import command as judges
     from calipers.cli.metaeval import command as metaeval
+    from calipers.cli.report import command as report
     from calipers.cli.text import command as text
     from calipers.texts.synthetic_answers import SYSTEMS, write_answers
 
@@ -97,6 +98,6 @@ def _rag(context: click.Context, folder: Path, seed: int) -> None:
         (text, ["compare", people, "-m", "NuggetRecall", "--show", "wins"]),
         (metaeval, [people, "-m", "NuggetRecall F1 faithfulness", "--table", "agreement", "--level", "system"]),
         (judges, [people, model]),
-        *([(text, ["report", people, "-m", measures, "-o", page])] if _report_is_possible() else []),
+        *([(report, [people, "-m", measures, "-o", page])] if _report_is_possible() else []),
     ):
         _call(context, command, arguments, " ".join(f'"{word}"' if " " in word else word for word in arguments))

@@ -281,15 +281,15 @@ class Inputs(Runs):
         return scores
 
     @contextmanager
-    def scored(self, lists: ListPolicies) -> Iterator[Experiment]:
-        """Yield the experiment. A bar shows the progress of scoring."""
+    def scored(self, lists: ListPolicies, sections: int = 0) -> Iterator[Experiment]:
+        """Yield the experiment. A bar shows the progress of scoring, and of the sections of a report."""
         if not self.are_texts:
-            with progress(len(self.runs()), "runs") as advance:
+            with progress(len(self.runs()) + sections, "runs") as advance:
                 yield self.experiment(jobs=lists.jobs, progress=advance, **lists.policies)
             return
         experiment = self.experiment(jobs=lists.jobs, **lists.policies)
         assert experiment.texts is not None
-        with progress(experiment.texts.steps, "texts") as advance:
+        with progress(experiment.texts.steps + sections, "texts") as advance:
             experiment.texts.progress = advance
             yield experiment
 

@@ -28,7 +28,7 @@ from calipers.support.plurals import counted
 if TYPE_CHECKING:
     from calipers.texts.options import TextOptions
 
-IN_OTHER_FILES = ("check", "compare", "diff", "expected", "report")
+IN_OTHER_FILES = ("check", "compare", "diff", "expected")
 
 
 class _TextCommands(GroupOfCommands):
@@ -54,7 +54,6 @@ def command() -> None:
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text check data.jsonl s0 --baseline s1 -m "ROUGE-2" --max-drop 0.2
     calipers text diff data.jsonl s0 s1 -m "ROUGE-2"
-    calipers text report data.jsonl -o summaries.html
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
     calipers text expected data.jsonl
 

@@ -25,6 +25,7 @@ from calipers.plot.specifications import (
     palette,
     quantity,
 )
+from calipers.support.plurals import plural_of
 
 if TYPE_CHECKING:
     from calipers.questions.bounds import Bounds
@@ -99,12 +100,13 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Char
         for place, each in enumerate(changes)
     ]
     mean = difference.means[m]
+    unit = difference.scores.unit
     bars = layer(
         mark("bar"),
         x={
             "field": "place",
             "type": "ordinal",
-            "title": "queries",
+            "title": plural_of(unit),
             "axis": None,
             "scale": {"paddingInner": 0.1 if len(rows) < 200 else 0},
         },
@@ -113,14 +115,14 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Char
         ),
         color=category(
             "side",
-            title="queries that are",
+            title=f"{plural_of(unit)} that are",
             legend={"orient": "top"},
             scale={"domain": [*SIDES], "range": [*SIDES.values()]},
         ),
         tooltip=[
-            *labels("query"),
+            *labels(f"query={unit}"),
             *numbers("old", "new", "difference"),
-            *numbers("entered", "left", "moved", format="d"),
+            *(numbers("entered", "left", "moved", format="d") if difference.top else ()),
         ],
     )
     about = [{"mean": mean.difference, "low": mean.low, "high": mean.high}]
@@ -140,7 +142,7 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Char
         *layers,
         width=min(WIDE, max(240, 14 * len(rows))),
         height=300,
-        title=f"{difference.new} against {difference.old}, query by query: {words}",
+        title=f"{difference.new} against {difference.old}, {unit} by {unit}: {words}",
     )
 
 
@@ -148,19 +150,22 @@ def _side(difference: float) -> str:
     return "better" if difference > 0 else "worse" if difference < 0 else "the same"
 
 
-def power_curves(plan: SampleSizePlan) -> Chart:
-    """Draw the power of each measure by the number of queries. The dashed line is the wanted power."""
+def power_curves(plan: SampleSizePlan, units: str = "queries") -> Chart:
+    """Draw the power of each measure by the number of queries. The dashed line is the wanted power.
+
+    units: what the axis is called, such as documents.
+    """
     curve = plan.curve()
     rows = [dict(zip(curve.columns, row, strict=True)) for row in curve.rows]
     names = list(plan.measures)
     differences = {f"{difference:.4g}" for difference in plan.difference}
     of = f" to detect a difference of {differences.pop()}" if len(differences) == 1 else ""
     channels = {
-        "x": quantity("queries", title="queries"),
+        "x": quantity("queries", title=units),
         "y": quantity("power", title="power", scale={"domain": [0, 1]}),
         "color": category("measure", sort=names, scale=palette(names)),
     }
-    tooltip = [*labels("measure"), quantity("queries")]
+    tooltip = [*labels("measure"), quantity("queries", title=units)]
     lines = layer(mark("line", strokeWidth=2), **channels, tooltip=[*tooltip, *numbers("power")])
     needed = layer(
         mark("circle", size=70, opacity=1),
@@ -176,6 +181,6 @@ def power_curves(plan: SampleSizePlan) -> Chart:
         [{"hand": n} for n in sorted(set(plan.at_hand))],
         x=quantity("hand"),
     )
-    title = f"Power{of} by queries; dotted: the queries of the pilot data"
+    title = f"Power{of} by {units}; dotted: the {units} of the pilot data"
     wanted = line_at("y", plan.power, "wanted")
     return Chart.of(rows, wanted, at_hand, lines, needed, width=480, height=320, title=title)

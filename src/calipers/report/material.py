@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run, unwrapped
 from calipers.collection.texts import read_titles
 from calipers.errors import CalipersError, CheckFailed, place_of
-from calipers.evaluation.inputs import notes_on_grades
+from calipers.evaluation.inputs import as_judgments, notes_on_grades
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
 from calipers.report.provenance import Provenance
 from calipers.results.messages import notes_on_lacking, seen_in, with_incomplete_runs, without_ambiguous_names
 from calipers.results.scores import Reason, Scores
 from calipers.support.choices import Correction, TestName
-from calipers.support.plurals import counted
+from calipers.support.plurals import counted, plural_of
 from calipers.support.record import Record
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from calipers.questions.properties.verdicts import Properties
     from calipers.questions.queries import QueryTypes
     from calipers.questions.ranges.score_ranges import Ranges
-    from calipers.report.verdict import Conclusion
     from calipers.results.averages import ScoresByGroup
+    from calipers.texts.evaluation import Evaluation as TextEvaluation
 
 SEED = 42
 MANY_SYSTEMS = 30  # with more systems, ranges are computed for the first measure only
@@ -97,23 +97,88 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
     return {each: textwrap.shorten(text, most, placeholder=" ...") for each, text in found.items()}
 
 
-class ScoredMaterial:
-    """Base of the material of all reports, on rankings and on texts: systems and their scores."""
+@dataclass(eq=False)
+class Material:
+    """An experiment and the choices for its report."""
 
-    unit: str  # singular noun for what systems are scored on, such as "query"
-    scores: Scores  # under the measures that the user named
-    choices: ReportOptions
-    warnings: Sequence[str] = ()  # what readers must know before the verdict
+    experiment: Experiment
+    choices: ReportOptions = field(default_factory=ReportOptions)
+    judges: Any = None  # other judgments of the same queries, by name
+    texts: Texts = field(default_factory=Texts)
+    command: str = ""  # to repeat the report
+    without_bounds: dict[str, str] = field(default_factory=dict)  # reasons by measure
+    without_ranges: dict[str, str] = field(default_factory=dict)  # reasons by measure
+
+    def __post_init__(self) -> None:
+        if given := self.choices.baseline:
+            if self.written is None:
+                self.choices = self.choices.changed(baseline=system_meant(given, self.whole_runs))
+            else:
+                place_of("baseline", given, self.written.systems)
+        if np.isnan(self.scores.values).all():
+            reason = Reason(int(np.bincount(self.scores.reasons.ravel()).argmax()))
+            raise CheckFailed(
+                f"every score is undefined ({reason}), so there is nothing to report. Such queries count as 0 if "
+                "`empty` and `missing` are 0."
+            )
+
+    # -- what was scored ---------------------------------------------------------------------------
+
+    @property
+    def written(self) -> TextEvaluation | None:
+        """The texts under their measures; None for rankings."""
+        return cast("TextEvaluation | None", self.experiment.texts)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Scores under the measures that the user named."""
+        return with_incomplete_runs(without_ambiguous_names(self.experiment.scores))
+
+    @property
+    def unit(self) -> str:
+        """Singular noun for what systems are scored on, such as "query"."""
+        return self.scores.unit
+
+    @property
+    def units(self) -> str:
+        """Its plural."""
+        return plural_of(self.unit)
 
     @property
     def name(self) -> str:
         """Name of the file of judgments or texts."""
-        raise NotImplementedError
+        return self.judgments.name if self.written is None else self.written.collection.name
 
     @property
     def sizes(self) -> list[str]:
         """Sizes of the data in words, such as "50 queries"."""
-        return [counted(len(self.scores.queries), self.unit)]
+        judged = [counted(len(self.judgments), "judgment")] if self.written is None else []
+        return [counted(len(self.scores.queries), self.unit), *judged]
+
+    @property
+    def warnings(self) -> list[str]:
+        """Warnings to show before the verdict."""
+        coverage, queries = self.scores.coverage, self.scores.queries
+        if coverage is None or self.written is not None:
+            return []
+        lacking = notes_on_lacking(seen_in(coverage, self.experiment.runs, queries=queries), len(queries))
+        return [
+            *(lacking if coverage.lacks_most.any() else ()),
+            *notes_on_grades(self.judgments, self.rel, self.experiment.measures.values()),
+        ]
+
+    @cached_property
+    def provenance(self) -> Provenance:
+        """The command, the versions and the files."""
+        if self.written is None:
+            files = [("judgments", self.name)]
+            files += [("judge", each.name) for each in (self.judges or {}).values()]
+            files += [("run", str(getattr(run, "path", None) or run.name)) for run in self.whole_runs]
+        else:
+            known = self.written.judgments
+            files = [("texts", self.name)]
+            files += [] if known is None else [("judgments", as_judgments(known).name)]
+        return Provenance.of(files, self.command)
 
     @property
     def measure(self) -> str:
@@ -155,12 +220,6 @@ class ScoredMaterial:
         old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
         return old, 1 - old
 
-    def verdict(self, measure: str) -> Conclusion:
-        """Return the conclusion under one measure, for the top of the page."""
-        from calipers.report.verdict import verdict_of_scores
-
-        return verdict_of_scores(self, measure)
-
     @cached_property
     def comparison(self) -> Comparison:
         """Tests of all pairs of systems."""
@@ -192,42 +251,12 @@ class ScoredMaterial:
         c = self.choices
         return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
 
+    @cached_property
+    def plan(self) -> SampleSizePlan:
+        """The differences that these queries can detect."""
+        return self.experiment.plan(alpha=self.choices.alpha)
 
-@dataclass(eq=False)
-class Material(ScoredMaterial):
-    """An experiment and the choices for its report."""
-
-    experiment: Experiment
-    choices: ReportOptions = field(default_factory=ReportOptions)
-    judges: Any = None  # other judgments of the same queries, by name
-    texts: Texts = field(default_factory=Texts)
-    command: str = ""  # to repeat the report
-    without_bounds: dict[str, str] = field(default_factory=dict)  # reasons by measure
-    without_ranges: dict[str, str] = field(default_factory=dict)  # reasons by measure
-
-    unit: str = "query"
-
-    def __post_init__(self) -> None:
-        if self.choices.baseline:
-            self.choices = self.choices.changed(baseline=system_meant(self.choices.baseline, self.whole_runs))
-        if np.isnan(self.scores.values).all():
-            reason = Reason(int(np.bincount(self.scores.reasons.ravel()).argmax()))
-            raise CheckFailed(
-                f"every score is undefined ({reason}), so there is nothing to report. Such queries count as 0 if "
-                "`empty` and `missing` are 0."
-            )
-
-    def sections(self) -> dict[str, Any]:
-        """Return the sections of the page by key: their titles, and the functions that make them."""
-        from calipers.report.sections import sections_of
-
-        return sections_of(self)
-
-    def verdict(self, measure: str) -> Conclusion:
-        """Return the conclusion under one measure, for the top of the page."""
-        from calipers.report.verdict import verdict
-
-        return verdict(self, measure)
+    # -- of rankings -------------------------------------------------------------------------------
 
     @property
     def judgments(self) -> Judgments:
@@ -238,22 +267,6 @@ class Material(ScoredMaterial):
     def rel(self) -> float:
         """The smallest relevant grade where the name of a measure says nothing else."""
         return self.experiment.options.like.rel
-
-    @property
-    def warnings(self) -> list[str]:  # type: ignore[override]
-        """Warnings to show before the verdict."""
-        coverage, queries = self.experiment.scores.coverage, self.experiment.scores.queries
-        assert coverage is not None
-        lacking = notes_on_lacking(seen_in(coverage, self.experiment.runs, queries=queries), len(queries))
-        return [
-            *(lacking if coverage.lacks_most.any() else ()),
-            *notes_on_grades(self.judgments, self.rel, self.experiment.measures.values()),
-        ]
-
-    @cached_property
-    def scores(self) -> Scores:  # type: ignore[override]
-        """Scores under the measures that the user named."""
-        return with_incomplete_runs(without_ambiguous_names(self.experiment.scores))
 
     @cached_property
     def plain_of(self) -> dict[str, str]:
@@ -280,19 +293,6 @@ class Material(ScoredMaterial):
     def whole_runs(self) -> list[Run]:
         """The runs with all their documents, also unjudged ones."""
         return [unwrapped(run) for run in self.experiment.runs]
-
-    @cached_property
-    def provenance(self) -> Provenance:
-        """The command, the versions and the files."""
-        return Provenance.of(self.judgments, self.whole_runs, self.command, self.judges)
-
-    @property
-    def name(self) -> str:
-        return self.judgments.name
-
-    @property
-    def sizes(self) -> list[str]:
-        return [*super().sizes, counted(len(self.judgments), "judgment")]
 
     @cached_property
     def query_texts(self) -> dict[str, str]:
@@ -331,11 +331,6 @@ class Material(ScoredMaterial):
         """Changes from the old to the new one of two systems."""
         old, new = (self.experiment.systems[place] for place in self.old_and_new)
         return self.experiment.diff(old, new, top=self.choices.top)
-
-    @cached_property
-    def plan(self) -> SampleSizePlan:
-        """The differences that these queries can detect."""
-        return self.experiment.plan(alpha=self.choices.alpha)
 
     @cached_property
     def properties(self) -> dict[str, Properties | str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from calipers._version import __version__
 from calipers.collection.query_facts import QueryGroups
@@ -19,9 +19,8 @@ from calipers.plot.vega import bundle, policy, script_data
 from calipers.questions.judges.judge_table import named_judgments
 from calipers.report.material import SEED, Material, ReportOptions, Texts
 from calipers.report.section import ALL, Detail, Section
-from calipers.report.sections import check_sections
-from calipers.report.verdict import Conclusion, Figure
-from calipers.results.scores import Scores
+from calipers.report.sections import check_sections, sections_of
+from calipers.report.verdict import Conclusion, Figure, verdict
 from calipers.support.atomic_files import check_output, refuse_foreign, write_whole
 from calipers.support.checks import Samples
 from calipers.support.choices import Correction, TestName
@@ -42,21 +41,6 @@ LEVELS = (
     Detail(measures=1, systems=100, top=5, points=300),
     Detail(measures=1, systems=60, top=0, points=300),
 )
-
-
-class AnyMaterial(Protocol):
-    """The material of a page: scores, a verdict and sections. Reports on rankings and on texts implement it."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def subtitle(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def scores(self) -> Scores: ...
-    def verdict(self, measure: str) -> Conclusion: ...
-    def sections(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -106,9 +90,9 @@ def write_report(
     baseline: the system that all others are compared with. Of two systems it is the old one; by default the first is.
     sections: names of the wanted sections, such as systems, between or differs. By default all that apply.
     top: number of documents of each ranking that the page shows.
-    query_texts, document_texts: texts to show with ids: files that `cal.read_titles` reads, or {id: text}.
+    query_texts, document_texts: texts to show with ids of rankings: files that `cal.read_titles` reads, or {id: text}.
     query_groups: {query: group}, or a file of queries and groups. A section compares the systems in each group.
-    judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them.
+    judges: other judgments of the same queries, as for `Experiment.judges`. A section compares them. Not for texts.
     test, correction, alpha, samples, seed: as for `compare`. population: as for `bounds`.
     command: a command to show on the page, for readers who want to repeat the report.
     progress: is called with 1 after each section. warn: give the notes as one CalipersWarning.
@@ -173,6 +157,8 @@ def report_page(
     check_packages()
     texts = texts or Texts()
     texts.check()
+    if experiment.texts is not None and (judges is not None or texts != Texts()):
+        raise CalipersError("other judges, and texts to show with ids, are for rankings; texts are shown as they are")
     with no_garbage_collection():
         others = None if judges is None else named_judgments(judges)
         text, notes = compose(Material(experiment, choices, others, texts, command), progress)
@@ -200,7 +186,7 @@ def check_packages() -> None:
         load(module, extra="report", what="reports")
 
 
-def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
+def compose(material: Material, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
     """Return the page and notes about it. A page that is too large is made again with less detail."""
     notes: list[str] = []
     text, size = "", 0
@@ -218,10 +204,10 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
     return text, tuple(notes)
 
 
-def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
+def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """Make the sections. A section that cannot be made has the reason instead."""
     placed = []
-    for key, kind in material.sections().items():
+    for key, kind in sections_of(material).items():
         try:
             placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
         except CalipersError as error:
@@ -231,7 +217,7 @@ def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] 
     return placed
 
 
-def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -> str:
+def render(material: Material, placed: list[PlacedSection], detail: Detail) -> str:
     """Return the page as text."""
     charts = {name: spec for each in placed if each.section for name, spec in each.section.charts.items()}
     shown = {each.key: each.section for each in placed if each.section}
@@ -257,14 +243,14 @@ def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -
     return page
 
 
-def _verdicts(material: AnyMaterial, sections: Iterable[Section]) -> list[tuple[str, Conclusion, list[Figure]]]:
+def _verdicts(material: Material, sections: Iterable[Section]) -> list[tuple[str, Conclusion, list[Figure]]]:
     """Return each measure with its verdict and all figures to show below it: the verdict's own and the sections'."""
     sections = [*sections]
     found = []
     for measure in material.scores.measures:
-        verdict = material.verdict(measure)
+        conclusion = verdict(material, measure)
         more = [each.findings.get(measure, each.findings.get(ALL)) for each in sections]
-        found.append((measure, verdict, [*verdict.figures, *(figure for figure in more if figure)]))
+        found.append((measure, conclusion, [*conclusion.figures, *(figure for figure in more if figure)]))
     return found
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from calipers._version import __version__
-from calipers.collection.judgments import Judgments
-from calipers.collection.runs import Run
 
 PACKAGES = ("numpy", "scipy", "vl-convert-python")
 BLOCK = 1 << 20
@@ -36,18 +34,9 @@ class Provenance:
     files: tuple[File, ...]
 
     @classmethod
-    def of(
-        cls,
-        judgments: Judgments,
-        runs: Sequence[Run],
-        command: str = "",
-        judges: Mapping[str, Judgments] | None = None,
-    ) -> Provenance:
-        """Describe the files of judgments, judges and runs. Reads each file to compute its hash."""
-        paths = [("judgments", judgments.name)]
-        paths += [("judge", each.name) for each in (judges or {}).values()]
-        paths += [("run", getattr(run, "path", None) or run.name) for run in runs]
-        distinct = dict.fromkeys((role, str(path)) for role, path in paths)  # a table may hold several runs
+    def of(cls, files: Iterable[tuple[str, str]], command: str = "") -> Provenance:
+        """Describe files, each with its role. Reads each file to compute its hash."""
+        distinct = dict.fromkeys(files)  # a table may hold several runs
         return cls(command, versions(), tuple(described(role, path) for role, path in distinct))
 
 

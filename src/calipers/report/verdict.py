@@ -16,10 +16,10 @@ from calipers.report.section import p_text
 from calipers.results.tables import as_number
 from calipers.statistics.differences import Differences
 from calipers.statistics.power import smallest_n
-from calipers.support.plurals import counted, plural_of, verb
+from calipers.support.plurals import counted, verb
 
 if TYPE_CHECKING:
-    from calipers.report.material import Material, ScoredMaterial
+    from calipers.report.material import Material
 
 POWER = 0.8  # for the number of queries that would detect a difference
 NAMED = 3  # number of systems that a sentence names
@@ -41,11 +41,27 @@ class Conclusion:
     next_steps: tuple[tuple[str, str], ...] = ()  # what to do, and the command for it
 
 
+def verdict(material: Material, measure: str) -> Conclusion:
+    """Return the verdict: that of the scores, the effect of unjudged documents, and commands."""
+    found = _of_scores(material, measure)
+    if len(material.scores.systems) == 1:
+        return replace(found, figures=_random_figure(material, measure), next_steps=_steps_for_one(material, measure))
+    if len(material.scores.systems) == 2:
+        old, new = material.old_and_new
+    else:
+        new, old = material.order_by(measure)[:2]
+    reversible, figure = _effect_of_judging(material, measure, new, old)
+    figures = (*found.figures, *figure)
+    if len(material.scores.systems) == 2:
+        figures += _random_figure(material, measure)
+    return replace(found, figures=figures, next_steps=_steps(material, measure, found, old, new, reversible))
+
+
 # -- from scores alone ---------------------------------------------------------------------------------
 
 
-def verdict_of_scores(material: ScoredMaterial, measure: str) -> Conclusion:
-    """Return the verdict that follows from the scores of the systems. Reports on rankings and on texts share it."""
+def _of_scores(material: Material, measure: str) -> Conclusion:
+    """Return the verdict that follows from the scores of the systems."""
     scores = material.scores
     order = material.order_by(measure)
     best = scores.systems[order[0]]
@@ -66,11 +82,11 @@ def verdict_of_scores(material: ScoredMaterial, measure: str) -> Conclusion:
     return _of_many(material, measure, top)
 
 
-def _mean(material: ScoredMaterial, measure: str, system: int) -> float:
+def _mean(material: Material, measure: str, system: int) -> float:
     return as_number(material.scores.mean()[material.scores.systems[system], measure])
 
 
-def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
+def _of_two(material: Material, measure: str) -> Conclusion:
     """Return the verdict on an old and a new system."""
     old, new = material.old_and_new
     names = material.scores.systems
@@ -83,7 +99,7 @@ def _of_two(material: ScoredMaterial, measure: str) -> Conclusion:
     won, lost = (int((sign * side * gain > 0).sum()) for side in (1, -1))
     same = len(gain) - won - lost
     figures = [(f"{difference:+.4f}", f"difference in mean {measure}: from {means[0]:.4f} to {means[1]:.4f}")]
-    units = plural_of(material.unit)
+    units = material.units
     counts = (
         f"{won:,} : {lost:,}",
         f"{units} won and lost by {names[new]}" + (f"; {same:,} are equal" if same else ""),
@@ -131,7 +147,7 @@ def _p(found: Comparison, p: float) -> str:
     return f"p {p_text(p)}, {found.metadata['test']} test"
 
 
-def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
+def _of_many(material: Material, measure: str, top: Figure) -> Conclusion:
     """Return the verdict on the leader of three or more systems."""
     scores, found = material.scores, material.comparison
     m = found.measures.index(measure)
@@ -161,7 +177,7 @@ def _of_many(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
     return Conclusion(sentence, "undecided", (top, ahead, *needed))
 
 
-def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Conclusion:
+def _against_baseline(material: Material, measure: str, top: Figure) -> Conclusion:
     """Return the verdict on all systems against one of them."""
     found, baseline = material.comparison, material.choices.baseline
     m = found.measures.index(measure)
@@ -176,18 +192,16 @@ def _against_baseline(material: ScoredMaterial, measure: str, top: Figure) -> Co
     return Conclusion(sentence, badge, (top,))
 
 
-def _needed(material: ScoredMaterial, measure: str, one: int, other: int) -> tuple[Figure, ...]:
+def _needed(material: Material, measure: str, one: int, other: int) -> tuple[Figure, ...]:
     """Return how many queries would detect the observed difference of two systems, as a figure."""
     needed = queries_needed(material, measure, one, other)
     if needed is None:
         return ()
-    words = (
-        f"{plural_of(material.unit)} needed to detect a true difference of this size (paired t test, power {POWER:g})"
-    )
+    words = f"{material.units} needed to detect a true difference of this size (paired t test, power {POWER:g})"
     return ((f"{needed:,}", words),)
 
 
-def queries_needed(material: ScoredMaterial, measure: str, one: int, other: int) -> int | None:
+def queries_needed(material: Material, measure: str, one: int, other: int) -> int | None:
     """Return how many queries a t test needs if the true difference of two systems equals the observed one."""
     values = material.scores.values[material.scores.measures.index(measure)]
     effect = abs(float(Differences.of(values, np.array([one]), np.array([other])).standardised[0]))
@@ -202,24 +216,8 @@ def queries_needed(material: ScoredMaterial, measure: str, one: int, other: int)
 # -- with judgments and rankings -----------------------------------------------------------------------
 
 
-def verdict(material: Material, measure: str) -> Conclusion:
-    """Return the verdict on rankings: that of the scores, the effect of unjudged documents, and commands."""
-    found = verdict_of_scores(material, measure)
-    if len(material.scores.systems) == 1:
-        return replace(found, figures=_random_figure(material, measure), next_steps=_steps_for_one(material, measure))
-    if len(material.scores.systems) == 2:
-        old, new = material.old_and_new
-    else:
-        new, old = material.order_by(measure)[:2]
-    reversible, figure = _effect_of_judging(material, measure, new, old)
-    figures = (*found.figures, *figure)
-    if len(material.scores.systems) == 2:
-        figures += _random_figure(material, measure)
-    return replace(found, figures=figures, next_steps=_steps(material, measure, found, old, new, reversible))
-
-
 def _effect_of_judging(material: Material, measure: str, one: int, other: int) -> tuple[bool, tuple[Figure, ...]]:
-    """Return whether judging could reverse the order of two systems, and a figure about it."""
+    """Return whether judging could reverse the order of two rankings, and a figure about it."""
     try:
         ranges = material.ranges
         found = ranges.pair_ranges(material.plain_of[measure]) if measure in material.ranged else None
@@ -237,9 +235,8 @@ def _effect_of_judging(material: Material, measure: str, one: int, other: int) -
 
 def _random_figure(material: Material, measure: str) -> tuple[Figure, ...]:
     """Return the expected score of a random ranking as a figure, if the measure has bounds."""
-    plain = material.plain_of[measure]
     try:
-        means = material.bounds.means()
+        plain, means = material.plain_of[measure], material.bounds.means()
     except CalipersError:
         return ()
     if plain not in means["measure"]:
@@ -249,6 +246,8 @@ def _random_figure(material: Material, measure: str) -> tuple[Figure, ...]:
 
 
 def _steps_for_one(material: Material, measure: str) -> tuple[tuple[str, str], ...]:
+    if material.written is not None:
+        return ()
     found = _command(material, "queries", [0], measure, "exp.queries()")
     return (("See on which queries the system is no better than a random ranking:", found),)
 
@@ -265,8 +264,8 @@ def _steps(
             difference = float(f"{abs(_mean(material, measure, new) - _mean(material, measure, old)):.2g}")
             steps.append(
                 (
-                    f"Evaluate on more queries. About {needed:,} detect a true difference of {difference:g}. To plan "
-                    "for other differences:",
+                    f"Evaluate on more {material.units}. About {needed:,} detect a true difference of {difference:g}. "
+                    "To plan for other differences:",
                     _command(
                         material,
                         "plan",
@@ -286,7 +285,7 @@ def _steps(
         )
     steps.append(
         (
-            f"Look at the queries on which {names[old]} and {names[new]} differ most:",
+            f"Look at the {material.units} on which {names[old]} and {names[new]} differ most:",
             _command(material, "diff", [old, new], measure, f"exp.diff({names[old]!r}, {names[new]!r})"),
         )
     )
@@ -308,8 +307,12 @@ def _steps(
 
 def _command(material: Material, name: str, places: list[int], measure: str, python: str, options: str = "") -> str:
     """Return a command about some of the systems, or the Python call if not all of them are files of their own."""
-    paths = [str(getattr(material.whole_runs[place], "path", "") or "") for place in places]
-    known = material.name.startswith("irds:") or Path(material.name).is_file()
+    if material.written is None:
+        paths = [str(getattr(material.whole_runs[place], "path", "") or "") for place in places]
+        known = material.name.startswith("irds:") or Path(material.name).is_file()
+    else:
+        paths = [material.scores.systems[place] for place in places]
+        known = Path(material.name).is_file()
     if not known or not all(paths) or len({*paths}) < len(paths):
         return python
     words = [material.name, *paths]

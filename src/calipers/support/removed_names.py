@@ -26,6 +26,7 @@ _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
         "text judges": "use `judges`, which reads nuggets and citations",
+        "text report": "use `report`, which takes texts",
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
         "exposure": _NO_EXPOSURE,
         "text correlate": "use `metaeval DATA --human ASPECTS`, with --table agreement or wide",
@@ -165,6 +166,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         **dict.fromkeys(
             ("calipers.texts meta", "calipers.texts TextMetaEvaluation"), "use `cal.metaeval(scores, human=...)`"
         ),
+        "calipers.texts write_text_report": "use `cal.Experiment(cal.read_texts(DATA), measures=NAMES).report(FILE)`",
         "information_of_judges": "use `cal.questions.information.ric` with each judge's labels as judgments",
         "simulate_judging": _NO_SIMULATION,
         "JudgingSimulation": _NO_SIMULATION,

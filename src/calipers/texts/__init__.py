@@ -49,7 +49,6 @@ if TYPE_CHECKING:
         TextTask as TextTask,
         measure as measure,
     )
-    from calipers.texts.report_page import write_text_report as write_text_report
     from calipers.texts.rouge_scores import References as References, Score as Score, rouge as rouge
     from calipers.texts.sacrebleu_measures import corpus_scores as corpus_scores
     from calipers.texts.scoring import bounded as bounded

@@ -355,12 +355,6 @@ class Evaluation:
 
         return diff_of_scores(self.scores.larger_is_better.of_systems([old, new]), level=level)
 
-    def report(self, output: str = "texts.html", **choices: Any) -> Any:
-        """Write one HTML page about the texts. See `calipers.texts.write_text_report`."""
-        from calipers.texts.report_page import write_text_report
-
-        return write_text_report(self, output, **choices)
-
 
 def read_texts(
     source: TextsLike,

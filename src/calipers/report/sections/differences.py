@@ -30,7 +30,7 @@ from calipers.report.section import (
 )
 from calipers.results.tables import as_number
 from calipers.statistics.power import smallest_n
-from calipers.support.plurals import counted, plural_of, verb
+from calipers.support.plurals import counted, verb
 
 PAIRS_LISTED = 100  # largest number of rows of the table of pairs that depend on one query
 TESTS = {
@@ -61,7 +61,7 @@ def significant_differences(material: Material, detail: Detail) -> Section:
         f"differ, the difference may be chance. In {found.measures[0]}, {significant:,} of {counted(pairs, 'pair')} "
         f"differ significantly ({how}, alpha {found.alpha:g}).{_limits(found)}",
         values={
-            "counts": _counts(found, plural_of(material.unit)),
+            "counts": _counts(found, material.units),
             "wins": _wins(found),
             "measure": found.measures[0],
             "baseline": "",
@@ -84,7 +84,7 @@ def _against(material: Material, found: Comparison, how: str) -> Section:
         f"{better:,} of {counted(len(found.a), 'system')} {verb(better, 'is', 'are')} significantly better than "
         f"{baseline} and {worse:,} significantly worse ({how}, alpha {found.alpha:g}).{_limits(found)}",
         values={
-            "counts": _counts(found, plural_of(material.unit)),
+            "counts": _counts(found, material.units),
             "wins": _differences(found),
             "measure": first,
             "baseline": baseline,
@@ -228,13 +228,16 @@ def what_changed(material: Material, detail: Detail) -> Section:
     """Return the section about an old and a new system."""
     found = material.change
     old, new = (material.scores.systems[place] for place in material.old_and_new)
-    charts = {m: plot.gains_and_losses(found, m) for m in found.measures}
+    charts = {
+        m: plot.gains_and_losses(found, of) for m, of in zip(material.scores.measures, found.measures, strict=True)
+    }
     return Section(
-        f"Each bar is a query, sorted from the largest gain of {new} over {old} to its largest loss. The dashed line "
-        "is the mean difference, and the grey band Student's interval. Choose a bar or a query to see both rankings.",
+        f"Each bar is a {material.unit}, sorted from the largest gain of {new} over {old} to its largest loss. The "
+        "dashed line is the mean difference, and the grey band Student's interval."
+        + (" Choose a bar or a query to see both rankings." if found.top else ""),
         values={
             "means": _changed_means(found, old, new),
-            "documents": _changed_documents(found, material.rel),
+            "documents": _changed_documents(material, found),
             "queries": _changed_queries(material, found),
             "top": found.top,
         },
@@ -273,13 +276,13 @@ def _changed_means(found: Difference, old: str, new: str) -> Grid:
     return Grid("changes-means", columns, plain_rows(rows), "measures", tools=False)
 
 
-def _changed_documents(found: Difference, rel: float) -> Grid | None:
+def _changed_documents(material: Material, found: Difference) -> Grid | None:
     """Count the documents that entered and left the first ranks, by their grade."""
     if not found.top:
         return None
     kinds = ("relevant", "not relevant", "unjudged")
     counts = Counter(
-        (document.change, _kind_of_document(document.grade, rel))
+        (document.change, _kind_of_document(document.grade, material.rel))
         for each in found.queries
         for document in each.documents
     )
@@ -294,7 +297,7 @@ def _kind_of_document(grade: float | None, rel: float) -> str:
 
 def _changed_queries(material: Material, found: Difference) -> Grid:
     texts = material.query_texts
-    columns = [Column("query", numeric=False)]
+    columns = [Column(material.unit, numeric=False)]
     columns += [Column("text", numeric=False)] if texts else []
     columns += [Column(found.old), Column(found.new), Column("difference")]
     columns += [Column("entered", numeric=False), Column("left", numeric=False)] if found.top else []
@@ -305,9 +308,9 @@ def _changed_queries(material: Material, found: Difference) -> Grid:
         cells += [Cell(texts.get(each.query, ""), texts.get(each.query, ""), kind="words")] if texts else []
         cells += [number(each.old[0]), number(each.new[0]), number(each.difference[0], "+.4f")]
         cells += [_listed(each, "entered"), _listed(each, "left")] if found.top else []
-        rows.append(Row(tuple(cells), query=place[each.query]))
+        rows.append(Row(tuple(cells), query=place[each.query] if found.top else None))
     by_difference = len(columns) - (3 if found.top else 1)
-    return Grid("changes", tuple(columns), tuple(rows), "queries", sorted_by=by_difference)
+    return Grid("changes", tuple(columns), tuple(rows), material.units, sorted_by=by_difference)
 
 
 def _listed(change: QueryChange, what: str) -> Cell:
@@ -325,15 +328,15 @@ DIFFERENCES = (0.01, 0.02, 0.05, 0.1)  # each has a column with the number of qu
 
 def detectable_differences(material: Material, detail: Detail) -> Section:
     """Return the section about the power of the queries."""
-    found = material.plan
+    found, many = material.plan, material.units
     first, asked = found.measures[0], _round(found.detectable[0])
     curves = plan(material.scores, difference=asked, alpha=found.alpha) if asked else found
     return Section(
-        f"With {found.at_hand[0]:,} queries, a paired t test of two systems like these detects a true difference of "
+        f"With {found.at_hand[0]:,} {many}, a paired t test of two systems like these detects a true difference of "
         f"{found.detectable[0]:.4f} in {first} with power {found.power:g} (alpha {found.alpha:g}, one pair). To detect "
-        "smaller differences, use more queries or a measure that varies less.",
+        f"smaller differences, use more {many} or a measure that varies less.",
         values={"grid": _plan_grid(material), "difference": f"{asked:g}", "measure": first},
-        charts={"plan": one(plot.power_curves(curves))},
+        charts={"plan": one(plot.power_curves(curves, many))},
     )
 
 
@@ -343,13 +346,13 @@ def _round(difference: float) -> float:
 
 
 def _plan_grid(material: Material) -> Grid:
-    found = material.plan
+    found, many = material.plan, material.units
     columns = [
         Column("measure", numeric=False),
-        Column("sd", title="standard deviation of the differences of two systems over the queries"),
-        Column("detectable", title="smallest true difference of means that these queries detect with power 0.8"),
+        Column("sd", title=f"standard deviation of the differences of two systems over the {many}"),
+        Column("detectable", title=f"smallest true difference of means that these {many} detect with power 0.8"),
         *(
-            Column(f"queries for {d:g}", title="number of queries that detect this difference with power 0.8")
+            Column(f"{many} for {d:g}", title=f"number of {many} that detect this difference with power 0.8")
             for d in DIFFERENCES
         ),
     ]

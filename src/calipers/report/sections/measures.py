@@ -1,13 +1,10 @@
-"""Sections about measures: their properties, scores between random and ideal, and the figures of other tools."""
+"""Sections about measures: properties, discriminative power, scores between random and ideal, other tools."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from calipers import plot
-from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.populations import what_is_shuffled
@@ -24,6 +21,7 @@ from calipers.report.section import (
     Row,
     Section,
     by_measure,
+    count,
     name,
     number,
     one,
@@ -44,57 +42,18 @@ WORDS = {
 }
 
 
-FEW = 4  # with fewer systems, a curve over their pairs shows nothing
-
-
 def properties_of_measures(material: Material, detail: Detail) -> Section:
-    """Return the section about the measures."""
-    power, why = _power(material)
-    sentence = "A tick is a property that holds for all data, by proof or by search. Point at or tap a cross "
-    sentence += "to see a ranking that breaks the property."
-    charts: dict[str, Any] = {}
-    if power is not None:
-        best = max(power.families, key=lambda family: _known(power[family.name]))
-        sentence += (
-            f" The lower a curve, the more pairs of systems its measure tells apart. {best.name} tells apart the most, "
-            f"{power[best.name]:.0%} of them (without correction for the number of pairs)."
-        )
-        charts["power"] = one(plot.significance_curves(power, detail.points))
-    return Section(
-        sentence,
-        values={"grid": _measures_grid(material, power), "why": why},
-        charts=charts,
-    )
-
-
-def _power(material: Material) -> tuple[Any, str]:
-    if len(material.scores.systems) < FEW:
-        return None, ""
-    try:
-        return material.power, ""
-    except CalipersError as error:
-        return None, error.message
-
-
-def _known(value: float) -> float:
-    return value if value == value else -1.0
-
-
-def _measures_grid(material: Material, power: Any) -> Grid:
+    """Return the section about the properties of the measures."""
     columns = [Column("measure", numeric=False)]
     columns += [Column(each, numeric=False, title=WORDS[each]) for each in SEVEN]
-    if power is not None:
-        columns.append(Column("tells apart", title="share of the pairs of systems that differ significantly"))
-    families = {} if power is None else {m: f for f in power.families for m in f.members}
-    rows = []
-    for place, (measure, found) in enumerate(material.properties.items()):
-        cells = [name(measure)]
-        cells += [_verdict(found, each) for each in SEVEN]
-        family = families.get(place)
-        if power is not None:
-            cells.append(share(power[family.name]) if family is not None else Cell("–"))
-        rows.append(Row(tuple(cells)))
-    return Grid("properties", tuple(columns), tuple(rows), "measures", tools=False)
+    rows = [
+        [name(measure), *(_verdict(found, each) for each in SEVEN)] for measure, found in material.properties.items()
+    ]
+    return Section(
+        "A tick is a property that holds for all data, by proof or by search. Point at or tap a cross to see a ranking "
+        "that breaks the property.",
+        values={"grid": Grid("properties", tuple(columns), plain_rows(rows), "measures", tools=False)},
+    )
 
 
 def _verdict(found: Properties | str, name_of: str) -> Cell:
@@ -106,6 +65,28 @@ def _verdict(found: Properties | str, name_of: str) -> Cell:
         verdict.word,
         kind=verdict.word,
         title=f"{name_of}: {WORDS[name_of]}. {verdict}",
+    )
+
+
+def discriminative_power(material: Material, detail: Detail) -> Section:
+    """Return the section about how many pairs of systems each measure tells apart."""
+    power = material.power
+    best = max(power.families, key=lambda family: np.nan_to_num(power[family.name], nan=-1.0))
+    columns = (
+        Column("measure", numeric=False),
+        Column("pairs"),
+        Column("tells apart", title="share of the pairs of systems that differ significantly"),
+    )
+    rows = [
+        [name(family.name), count(len(levels)), share(power[family.name])]
+        for family, levels in zip(power.families, power.levels, strict=True)
+    ]
+    return Section(
+        f"The lower a curve, the more pairs of systems its measure tells apart. {best.name} tells apart the most, "
+        f"{power[best.name]:.0%} of them (without correction for the number of pairs). That says how steady a measure "
+        "is, not whether it is right.",
+        values={"grid": Grid("trust", columns, plain_rows(rows), "measures", tools=False)},
+        charts={"power": one(plot.significance_curves(power, detail.points))},
     )
 
 

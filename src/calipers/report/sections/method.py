@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.measures.exactness import exactness_notes
 from calipers.measures.populations import what_is_shuffled
@@ -11,10 +11,13 @@ from calipers.report.material import Material
 from calipers.report.provenance import Provenance
 from calipers.report.section import Cell, Column, Detail, Grid, Section, name, number, plain_rows
 
+if TYPE_CHECKING:
+    from calipers.texts.evaluation import Evaluation
+
 OTHER_COMMANDS = (
     "Figures of other commands can differ: the verdict tests all pairs of systems with one correction, "
     "calipers diff tests one pair without correction, and calipers check tests against a margin (one-sided) and "
-    "counts the queries for that margin."
+    "plans for that margin."
 )
 
 
@@ -35,28 +38,44 @@ def how_it_was_computed(material: Material, detail: Detail) -> Section:
 
 def parameters(material: Material) -> list[tuple[str, str]]:
     """Return the options that the figures of the page depend on."""
-    c, given = material.choices, material.scores.metadata
+    c = material.choices
+    found = {
+        "measures": " ".join(material.scores.measures),
+        **(_of_rankings(material) if material.written is None else _of_texts(material, material.written)),
+        "test": f"{c.test}, correction {c.correction}, alpha {c.alpha:g}",
+        "seed of the tests": f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "not needed",
+        "documents shown of each ranking" if material.written is None else f"{material.units} shown": c.top,
+        "baseline": c.baseline or "none",
+    }
+    return [(key, str(value)) for key, value in found.items()]
+
+
+def _of_rankings(material: Material) -> dict[str, Any]:
+    given, population = material.scores.metadata, material.choices.population
     exactness = material.scores.exactness
-    found: list[tuple[str, Any]] = [
-        ("measures", " ".join(material.scores.measures)),
-        ("in full", ", ".join(repr(m) for m in material.scores.definitions)),
-        ("conventions", given["like"] or "Calipers' own"),
-        ("ties", given["ties"]),
-        ("smallest relevant grade", f"{material.rel:g}"),
-        ("depth", given["depth"] or "all retrieved documents"),
-        ("unjudged documents", "removed" if given["condensed"] else "kept, not relevant"),
-        ("score of a query without relevant documents", _policy(given["empty"], "0; skipped by normalised measures")),
-        ("score of a query that a run lacks", _policy(given["missing"], "0")),
-        ("normalised score where all rankings score the same", _policy(given["degenerate"], "as the formula gives")),
-        ("population of random rankings", f"{c.population}: {what_is_shuffled(c.population)}"),
-        ("test", f"{c.test}, correction {c.correction}, alpha {c.alpha:g}"),
-        ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "not needed"),
-        ("computed", ", ".join(f"{m} {how}" for m, how in exactness.items())),
-        ("not exact", "; ".join(exactness_notes(exactness, material.scores.errors)) or "nothing"),
-        ("documents shown of each ranking", c.top),
-        ("baseline", c.baseline or "none"),
-    ]
-    return [(key, str(value)) for key, value in found]
+    return {
+        "in full": ", ".join(repr(m) for m in material.scores.definitions),
+        "conventions": given["like"] or "Calipers' own",
+        "ties": given["ties"],
+        "smallest relevant grade": f"{material.rel:g}",
+        "depth": given["depth"] or "all retrieved documents",
+        "unjudged documents": "removed" if given["condensed"] else "kept, not relevant",
+        "score of a query without relevant documents": _policy(given["empty"], "0; skipped by normalised measures"),
+        "score of a query that a run lacks": _policy(given["missing"], "0"),
+        "normalised score where all rankings score the same": _policy(given["degenerate"], "as the formula gives"),
+        "population of random rankings": f"{population}: {what_is_shuffled(population)}",
+        "computed": ", ".join(f"{m} {how}" for m, how in exactness.items()),
+        "not exact": "; ".join(exactness_notes(exactness, material.scores.errors)) or "nothing",
+    }
+
+
+def _of_texts(material: Material, written: Evaluation) -> dict[str, Any]:
+    return {
+        "less is better under": ", ".join(m for m in material.scores.measures if m in material.scores.lower) or "none",
+        "computed": "; ".join(written.remarks) or "exactly",
+        "left out or empty": "; ".join(written.notes) or "nothing",
+        "seed of intervals of agreement": material.choices.seed,
+    }
 
 
 def _policy(value: Any, otherwise: str) -> str:

@@ -28,7 +28,7 @@ from calipers.report.section import (
 )
 from calipers.results.tables import as_number
 from calipers.statistics.bounded_intervals import mean_intervals
-from calipers.support.plurals import counted, plural_of
+from calipers.support.plurals import counted
 
 LEVEL = 0.95
 
@@ -66,7 +66,7 @@ def _means_grid(material: Material) -> Grid:
     scores = material.scores
     mean, (low, high) = scores.mean(), mean_intervals(scores, level=LEVEL)
     columns = [Column("system", numeric=False)]
-    columns += [Column(m, interval=True, title=f"mean over the {plural_of(material.unit)}") for m in scores.measures]
+    columns += [Column(m, interval=True, title=f"mean over the {material.units}") for m in scores.measures]
     ends = [_ends(_floats(mean[m]), m in scores.lower) for m in scores.measures]
     rows = []
     for s in material.order:
@@ -108,8 +108,8 @@ def query_groups(material: Material, detail: Detail) -> Section:
     """Return the section about groups of queries."""
     groups = material.groups
     sentence = (
-        f"The systems on {counted(len(groups), 'group')} of queries. p values are corrected for all pairs and groups "
-        "of a measure. Groups of one query have no p value."
+        f"The systems on {counted(len(groups), 'group')} of {material.units}. p values are corrected for all pairs "
+        f"and groups of a measure. Groups of one {material.unit} have no p value."
     )
     grid = _two_systems_by_group(material) if len(material.scores.systems) == 2 else _systems_by_group(material)
     return Section(sentence, values={"grid": grid, "notes": groups.notes})
@@ -122,7 +122,7 @@ def _two_systems_by_group(material: Material) -> Grid:
     columns = (
         Column("group", numeric=False),
         Column("measure", numeric=False),
-        Column("queries"),
+        Column(material.units),
         Column(old),
         Column(new),
         Column("difference"),
@@ -151,7 +151,7 @@ def _systems_by_group(material: Material) -> Grid:
     measure = material.measure
     columns = (
         Column("group", numeric=False),
-        Column("queries"),
+        Column(material.units),
         Column("system", numeric=False),
         Column(f"mean {measure}"),
         Column("significantly better than", title="number of systems, corrected for all pairs and groups"),

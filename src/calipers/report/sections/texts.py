@@ -1,4 +1,4 @@
-"""Sections of a report on texts."""
+"""Sections about texts: chance and upper bound, agreement with people, and the texts on which systems differ most."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers import plot
 from calipers.errors import CalipersError
 from calipers.plot.systems import on_the_scale
-from calipers.plot.vega import notice
+from calipers.report.material import Material
 from calipers.report.section import (
     ALL,
     Cell,
@@ -24,31 +23,29 @@ from calipers.report.section import (
     number,
     one,
     plain_rows,
-    share,
 )
-from calipers.report.sections.method import files
-from calipers.support.plurals import counted, plural_of
+from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.questions.metaeval.human_agreement import HumanCorrelation
     from calipers.texts.answer_judgments import AnswerJudgments
     from calipers.texts.collection import Document
+    from calipers.texts.evaluation import Evaluation
     from calipers.texts.measure_names import TextMeasure
-    from calipers.texts.report_page import TextMaterial
 
 LONGEST = 1500  # characters of a text that the page shows
 PASSAGES = 10  # of an answer that the page shows
 SAMPLES = 500  # of documents, for intervals of correlations
 
 
-def chance(material: TextMaterial, detail: Detail) -> Section:
-    """Show each system between random texts and the upper bound."""
+def between_chance_and_upper_bound(material: Material, detail: Detail) -> Section:
+    """Return the section that places each system between random texts and the upper bound."""
     known = bounded(material)
     scores = material.scores
     charts: dict[str, Any] = {}
     rows, above = [], 0
     for shown, measure in known.items():
-        of = material.evaluation.bounded[measure.key]
+        of = scored(material).bounded[measure.key]
         placed = of.value(replace(measure, normal="V2"))
         above = int((_means(placed) > 0).sum()) if not charts else above
         charts[shown] = on_the_scale(scores.systems, placed, shown, material.unit)
@@ -78,7 +75,7 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
         Column("exactness", numeric=False),
         Column("± error", title="standard error of a system's mean expected score"),
     )
-    first, many = next(iter(known)), plural_of(material.unit)
+    first, many = next(iter(known)), material.units
     return Section(
         "Each system between the mean score of random texts (the dashed line) and the upper bound. The dot is the mean "
         f"over all {many}, the bar the middle half of them. If the bar crosses the line, a random text would do as "
@@ -89,13 +86,13 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
     )
 
 
-def people(material: TextMaterial, detail: Detail) -> Section:
-    """Show how well the measures agree with people."""
+def agreement_with_people(material: Material, detail: Detail) -> Section:
+    """Return the section about how well the measures agree with people."""
     from calipers.plot.measures import agreement_chart
     from calipers.questions.metaeval.human_agreement import human_correlation
     from calipers.questions.metaeval.people import human_scores
 
-    human = material.collection.human
+    human = scored(material).collection.human
     if len(material.scores.systems) < 3:
         raise CalipersError("two systems have no correlation: at least three are needed")
     scores = material.scores
@@ -105,10 +102,10 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     turning = f" Less is better under {', '.join(errors)}: their signs are changed." if errors else ""
     best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
     grid = _agreement_grid(human_correlation(turned, human, ["system", "summary"], samples=0))
-    lacking = "".join(f" {sentence}." for sentence in human_scores(material.evaluation, None)[1])
+    lacking = "".join(f" {sentence}." for sentence in human_scores(scored(material), None)[1])
     return Section(
         f"Kendall's tau-b of each measure with people over the means of systems. Intervals come from "
-        f"{counted(SAMPLES, 'resample')} of {plural_of(material.unit)}. The highest tau-b is that of {best.measure} "
+        f"{counted(SAMPLES, 'resample')} of {material.units}. The highest tau-b is that of {best.measure} "
         f"with {best.aspect}, {best.value:.3f} [{best.low:.3f}, {best.high:.3f}]. Overlapping intervals leave open "
         f"which measure is better.{turning}{lacking}",
         values={"grid": grid},
@@ -117,30 +114,8 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     )
 
 
-def trust(material: TextMaterial, detail: Detail) -> Section:
-    """Show how many pairs of systems each measure tells apart."""
-    power = material.power
-    best = max(power.families, key=lambda each: power[each.name] if power[each.name] == power[each.name] else -1.0)
-    columns = (
-        Column("measure", numeric=False),
-        Column("pairs"),
-        Column("tells apart", title="share of the pairs of systems that differ significantly, before correction"),
-    )
-    rows = [
-        [name(family.name), number(len(levels), "d"), share(power[family.name])]
-        for family, levels in zip(power.families, power.levels, strict=True)
-    ]
-    return Section(
-        f"The lower a curve, the more pairs of systems its measure tells apart: {best.name} tells most, "
-        f"{power[best.name]:.0%} of them (before correction). That says how steady a measure is, not whether it is "
-        "right.",
-        values={"grid": Grid("trust", columns, plain_rows(rows), "measures", tools=False)},
-        charts={"power": one(plot.significance_curves(power, detail.points))},
-    )
-
-
-def texts(material: TextMaterial, detail: Detail) -> Section:
-    """Show the documents on which systems differ most, with the texts."""
+def where_systems_differ(material: Material, detail: Detail) -> Section:
+    """Return the section about the documents on which systems differ most, with the texts."""
     scores = material.scores
     values = scores.values[0]
     present = ~np.isnan(values).all(axis=0)
@@ -167,7 +142,7 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
         extremes = [scores.systems[int(place[0])] if apart else "" for place in (best, worst)]
         figures = [number(float(each[d])) for each in (means, low, high, high - low)]
         rows.append(Row((name(scores.queries[d]), *figures, *map(name, extremes))))
-    many = plural_of(material.unit)
+    many = material.units
     below = f" Below are the texts about the first {top}." if top else ""
     return Section(
         f"{many.capitalize()} by how far the systems are apart in {material.measure}.{below}",
@@ -179,36 +154,20 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
     )
 
 
-def method(material: TextMaterial, detail: Detail) -> Section:
-    """Show how the page was made."""
-    c = material.choices
-    given = {
-        "measures": " ".join(material.scores.measures),
-        **material.parameters,
-        "test": f"{c.test}, correction {c.correction}, alpha {c.alpha:g}",
-        "seed": c.seed,
-        f"{plural_of(material.unit)} shown": c.top,
-    }
-    if c.baseline:
-        given["baseline"] = c.baseline
-    if lower := [name for name in material.scores.measures if name in material.scores.lower]:
-        given["less is better under"] = ", ".join(lower)
-    given["left out or empty"] = "; ".join(material.evaluation.notes) or "nothing"
-    return Section(
-        "The same command on files with the same hashes gives the same page, byte for byte, under the same versions.",
-        values={
-            "command": material.provenance.command,
-            "versions": material.provenance.versions,
-            "parameters": [(key, str(value)) for key, value in given.items()],
-            "files": files(material.provenance),
-            "notice": notice(),
-        },
-    )
+def scored(material: Material) -> Evaluation:
+    """Return the texts under their measures."""
+    assert material.written is not None
+    return material.written
 
 
-def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
+def has_human_scores(material: Material) -> bool:
+    """Return True if people judged texts."""
+    return bool(scored(material).collection.human)
+
+
+def bounded(material: Material) -> dict[str, TextMeasure]:
     """Return the measures with expected scores, by the names of the tables."""
-    found = material.evaluation
+    found = scored(material)
     return {
         shown: measure
         for shown, measure in zip(found.scores.measures, found.measures, strict=False)
@@ -216,8 +175,8 @@ def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
     }
 
 
-def _document(material: TextMaterial, d: int) -> dict[str, Any]:
-    collection = material.collection
+def _document(material: Material, d: int) -> dict[str, Any]:
+    collection = scored(material).collection
     document = collection.documents[d]
     values = material.scores.values[0, :, d]
     better = material.scores.signs[0] * values
