@@ -464,7 +464,7 @@ def test_commands(file: Path, model: str, tmp_path: Path) -> None:
     plot = tmp_path / "profiles.svg"
     shown = run("text", "documents", file, "--limit", "1", "--plot", plot, "--format", "json", *cached)
     rows = json.loads(shown.stdout)
-    assert [row["place"] for row in rows] == [1, 3]
+    assert [(row["place"], row["group"]) for row in rows] == [(1, "heterogeneous"), (3, "homogeneous")]
     assert "heterogeneous" in plot.read_text()
     found = run("text", "score", file, "-m", "BERTScore", "--encoder", tmp_path / "nothing")
     assert "no such model folder" in str(found.exception)
