@@ -295,7 +295,7 @@ def conventions(collection: str, conventions: tuple[str, ...], **given: Any) -> 
     "measures",
     multiple=True,
     metavar="NAMES",
-    help=f"Measures, as for `calipers text score`, not normalised [default: {MEASURES}].",
+    help=f"Measures, not normalised [default: {MEASURES}].",
 )
 @click.option(
     "--chance",
@@ -315,7 +315,7 @@ def conventions(collection: str, conventions: tuple[str, ...], **given: Any) -> 
     type=click.Choice(UPPER),
     default="1",
     show_default=True,
-    help="Upper bound, as for `calipers text score`.",
+    help="Upper bound, as in V2(ROUGE-1, upper=attainable).",
 )
 @seed_option
 @click.option(
