@@ -63,6 +63,13 @@ def test_a_measure_may_have_a_short_name() -> None:
     found = scores("short=ROUGE-1(stem=true) ROUGE-1")
     assert found.measures == ("short", "ROUGE-1")
     assert [name for name, _ in parse_all("a=nDCG@10 b=AP(rel=2)")] == ["a", "b"]
+    rows = [{**row, "retrieved": ["x", "y"], "relevant": ["y"]} for row in ROWS]
+    own = cal.Experiment(cal.read_texts(rows), measures="first=RR EM nDCG@{1,2}", warn=False).scores
+    assert own.measures == ("first", "EM", "nDCG@1", "nDCG@2")
+    assert own["first"].tolist() == [[0.5] * 4] * 2
+    for same in ("a=EM a=F1", "a=EM a=AP", "a=AP a=RR"):
+        with pytest.raises(cal.CalipersError, match="two measures are called 'a'"):
+            scores(same)
     with pytest.raises(cal.CalipersError, match="'AP' is the name of a measure"):
         cal.parse("AP=nDCG@10")
 

@@ -98,7 +98,9 @@ def parse_all(
         text = str(name)
         for typed in typed_names(text):
             try:
-                found.update(_named(typed, defaults or _nothing, shown))
+                for known, measure in _named(typed, defaults or _nothing, shown):
+                    if found.setdefault(known, measure) != measure:
+                        raise CalipersError(f"two measures are called '{known}': each needs its own name")
             except UnknownName as error:
                 raise _several_words(text, typed) or error from None
     if not found:

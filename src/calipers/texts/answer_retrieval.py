@@ -43,7 +43,7 @@ def retrieval_scores(
 
 def scores_and_remarks(
     collection: TextCollection,
-    measures: Sequence[str],
+    measures: Sequence[Any],
     judgments: JudgmentsLike | None,
     scoring: Mapping[str, Any] = MappingProxyType({}),
 ) -> tuple[Scores, tuple[str, ...]]:
@@ -56,7 +56,7 @@ def scores_and_remarks(
         if judged.retrieved is not None and system in collection.systems:
             ranked = {document: -float(rank) for rank, document in enumerate(judged.retrieved)}
             runs.setdefault(system, {})[question] = ranked
-    asked = ", ".join(measures)
+    asked = ", ".join(map(str, measures))
     if not runs:
         raise CalipersError(f"{asked}: the answers have no field 'retrieved'", file=collection.name)
     if judgments is None:

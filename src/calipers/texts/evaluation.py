@@ -147,6 +147,8 @@ class Evaluation:
 
     def in_order(self, scores: Scores) -> Scores:
         """Return the scores with the measures in the order in which they were named."""
+        if len(scores.measures) < len(self._order):  # two names became one, as AP and AP(rel=4) for relevant=4
+            return scores
         return scores.of_measures([scores.measures[place] for place in self._order])
 
     @property
@@ -222,7 +224,7 @@ class Evaluation:
     def _of_rankings(self) -> tuple[Scores | None, tuple[str, ...]]:
         """Scores of retrieved documents, if they are asked for, and remarks on them."""
         return (
-            scores_and_remarks(self.collection, self.rankings, self.judgments, self._scoring)
+            scores_and_remarks(self.collection, list(self.rankings.values()), self.judgments, self._scoring)
             if self.rankings
             else (None, ())
         )

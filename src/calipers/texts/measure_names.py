@@ -10,7 +10,8 @@ E(ROUGE-1)                          the mean score of random texts
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -101,7 +102,7 @@ class AskedMeasures(Record):
     """Measures of texts, of retrieved documents, and scores of other tools."""
 
     texts: tuple[TextMeasure, ...]
-    rankings: tuple[str, ...]
+    rankings: Mapping[str, Any]  # by their names, as they were asked for
     others: tuple[str, ...]  # columns of scores
     lower: tuple[str, ...]  # those of them for which smaller values are better
     order: tuple[int, ...]  # the place of each, among texts, rankings and others side by side
@@ -113,11 +114,11 @@ def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> A
     Columns of scores are tried last, by their exact names. A name in quotes is a column.
 
     >>> found = asked_measures(["EM,nDCG(gain=exp)@10 V2(F1)", "V2(AP)", "latency(lower=true)"], {"latency"})
-    >>> [each.named() for each in found.texts], found.rankings, found.others, found.lower
-    (['EM', 'V2(F1)'], ('nDCG(gain=exp)@10', 'V2(AP)'), ('latency',), ('latency',))
+    >>> [each.named() for each in found.texts], list(found.rankings), found.others, found.lower
+    (['EM', 'V2(F1)'], ['nDCG(gain=exp)@10', 'V2(AP)'], ('latency',), ('latency',))
     """
     texts: dict[TextMeasure, None] = {}
-    rankings: dict[str, None] = {}
+    rankings: dict[str, Any] = {}
     others: dict[str, bool] = {}
     order: dict[tuple[int, Any], None] = {}  # the kind and the measure
     alone = isinstance(names, str | Measure | Declaration) or callable(names)
@@ -134,7 +135,9 @@ def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> A
                         found = TextMeasure.of(measure, name if is_alias else "")
                         texts[found] = order[0, found] = None
                     else:
-                        rankings[name] = order[1, name] = None
+                        if name in rankings and rankings[name] != typed:
+                            raise CalipersError(f"two measures are called '{name}': each needs its own name")
+                        rankings[name], order[1, name] = typed, None
             except CalipersError as unknown:
                 if column is None:
                     raise _with_columns(unknown, typed, other_scores) from None
@@ -142,12 +145,15 @@ def asked_measures(names: MeasuresLike, other_scores: Collection[str] = ()) -> A
                 order[2, column[0]] = None
     if not (texts or rankings or others):
         raise CalipersError("no measure is named, such as ROUGE-1, V2(ROUGE-L) or BERTScore")
+    for alias, count in Counter(each.alias for each in texts if each.alias).items():
+        if count > 1 or alias in rankings:
+            raise CalipersError(f"two measures are called '{alias}': each needs its own name")
     if same := {each.named() for each in texts}.union(rankings).intersection(others):
         name = sorted(same)[0]
         raise CalipersError(f"the data have a column '{name}', too: give the measure another name, as in mine={name}")
     places = {each: place for place, each in enumerate(sorted(order, key=lambda each: each[0]))}
     lower = tuple(name for name in others if others[name])
-    return AskedMeasures(tuple(texts), tuple(rankings), tuple(others), lower, tuple(places[each] for each in order))
+    return AskedMeasures(tuple(texts), rankings, tuple(others), lower, tuple(places[each] for each in order))
 
 
 def _is_known(name: str) -> bool:
@@ -196,5 +202,7 @@ def text_measures(names: MeasuresLike) -> list[TextMeasure]:
     """
     found = asked_measures(names)
     if found.rankings:
-        raise UnknownName(f"'{found.rankings[0]}' is not a measure of texts, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
+        raise UnknownName(
+            f"'{next(iter(found.rankings))}' is not a measure of texts, such as ROUGE-2, V2(ROUGE-L) or BERTScore"
+        )
     return list(found.texts)
