@@ -128,8 +128,7 @@ def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], 
 
 def _values(scores: Scores, given: TextCollection, level: str, documents: Sequence[int] | None = None) -> Values:
     chosen = list(range(len(scores.queries))) if documents is None else list(documents)
-    names = tuple(scores.queries[d] for d in chosen)
-    part = Scores(scores.measures, scores.systems, names, scores.values[..., chosen], scores.reasons[..., chosen])
+    part = scores.of_queries([scores.queries[d] for d in chosen])
     human = {aspect: given.human[aspect][:, chosen] for aspect in ASPECTS}
     found = human_correlation(part, human, [level], ["tau-b"], samples=0)
     return {

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from calipers.questions.inspect import Inspection, TextInspection
     from calipers.questions.judges.grade_scales import Map
     from calipers.questions.judges.judge_study import JudgeStudy
-    from calipers.questions.metaeval.measure_study import MetaEvaluation
+    from calipers.questions.metaeval.meta_evaluation import MetaEvaluation
     from calipers.questions.metaeval.people import Human
     from calipers.questions.metaeval.text_preferences import Preference
     from calipers.questions.plan.sample_size import SampleSizePlan

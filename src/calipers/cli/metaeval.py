@@ -28,7 +28,7 @@ from calipers.errors import CalipersError
 from calipers.support.checks import check_choice
 
 if TYPE_CHECKING:
-    from calipers.questions.metaeval.measure_study import MetaEvaluation, MetaEvaluationOptions
+    from calipers.questions.metaeval.meta_evaluation import MetaEvaluation, MetaEvaluationOptions
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
@@ -85,7 +85,7 @@ class PeopleAndSets:
     ),
     query_groups_option,
 )
-@option_group("method", "calipers.questions.metaeval.measure_study:MetaEvaluationOptions")
+@option_group("method", "calipers.questions.metaeval.meta_evaluation:MetaEvaluationOptions")
 @click.option(
     "--set-size",
     type=POSITIVE,
@@ -196,7 +196,7 @@ def _charts(charts: Any, meta: MetaEvaluation) -> list[Any]:
 
 def _titles() -> dict[str, str]:
     """Return the tables that can be named, and their titles."""
-    from calipers.questions.metaeval.measure_study import OF_PEOPLE, TABLES
+    from calipers.questions.metaeval.meta_evaluation import OF_PEOPLE, TABLES
 
     return {**OF_PEOPLE, **TABLES, "curve": "achieved significance levels"}
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calipers.measures.browsing import UserModel
     from calipers.questions.audit.tool_audit import Audit
     from calipers.questions.metaeval.human_agreement import HumanCorrelation
-    from calipers.questions.metaeval.measure_study import MetaEvaluation
+    from calipers.questions.metaeval.meta_evaluation import MetaEvaluation
     from calipers.questions.metaeval.power import DiscriminativePower
 
 

@@ -13,7 +13,7 @@ import calipers as cal
 from calipers.measures.parameters import REQUIRED
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import declared
-from calipers.questions.metaeval.measure_study import MetaEvaluationOptions
+from calipers.questions.metaeval.meta_evaluation import MetaEvaluationOptions
 from calipers.questions.queries import query_types
 from calipers.texts import AnswerJudgments, Document, TextCollection
 from calipers.texts.answer_retrieval import retrieval_scores

@@ -22,7 +22,8 @@ from calipers.questions.metaeval.consistency import (
     stability,
     swap_rate,
 )
-from calipers.questions.metaeval.measure_study import TABLES, MetaEvaluation, metaeval
+from calipers.questions.metaeval.measure_study import metaeval
+from calipers.questions.metaeval.meta_evaluation import TABLES, MetaEvaluation
 from calipers.questions.metaeval.power import conflicts, confronted, discriminative_power, families
 from calipers.questions.metaeval.query_sets import broad_and_focused, by_difference, document_halves, set_size
 from calipers.statistics.correlation import kendall_a

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
         human_correlation as human_correlation,
         interval as interval,
     )
-    from calipers.questions.metaeval.measure_study import MetaEvaluation as MetaEvaluation, metaeval as metaeval
+    from calipers.questions.metaeval.measure_study import metaeval as metaeval
     from calipers.questions.metaeval.measure_tests import (
         MeasureTest as MeasureTest,
         permutation_test as permutation_test,
         williams as williams,
         williams_test as williams_test,
     )
+    from calipers.questions.metaeval.meta_evaluation import MetaEvaluation as MetaEvaluation
     from calipers.questions.metaeval.power import (
         DiscriminativePower as DiscriminativePower,
         conflicts as conflicts,
