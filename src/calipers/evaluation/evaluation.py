@@ -189,7 +189,7 @@ class ScoredTexts(Protocol):
 
 ONLY_RANKINGS = (
     "this is a question about rankings, and these are texts; "
-    "evaluate, compare, diff, check, plan, inspect and metaeval take texts"
+    "evaluate, compare, diff, check, plan, inspect, metaeval and report take texts"
 )
 
 
