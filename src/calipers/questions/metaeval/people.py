@@ -100,9 +100,9 @@ def people_of(
     if isinstance(preferences, str | os.PathLike):
         preferences = read_preferences(preferences)
     preferred = tuple(preferences or ())
+    check_choices(levels, [correlation] if given else COEFFICIENTS, 0.95)
     if not given and not preferred:
         return None
-    check_choices(levels, [correlation] if given else COEFFICIENTS, 0.95)
     if given and texts is not None and "summary" in levels and texts.cannot_reorder:
         notes.append(f"tau-b and rho of V1 and V2 at the summary level are those of {', '.join(texts.cannot_reorder)}")
     many = samples if isinstance(samples, int) else SAMPLES
@@ -116,7 +116,9 @@ def human_scores(texts: Any, human: Human | None) -> tuple[dict[str, Floats], li
     if texts is None:
         if human is None:
             return {}, []
-        raise CalipersError("only texts bring scores of people along: give human={aspect: array of system x query}")
+        raise CalipersError(
+            "only texts bring scores of people along; in Python, human={aspect: array of system x query}"
+        )
     collection = texts.collection
     aspects = collection.human if human is None else _names(human)
     if not aspects and human is not None:
