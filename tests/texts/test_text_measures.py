@@ -194,6 +194,7 @@ def test_measures_of_texts_are_listed_and_have_cards() -> None:
     assert "Lin, ROUGE" in card
     assert run("measures", "ContextRecall").stdout.startswith("# ContextRecall")
     assert "random texts" in run("measures", "E").stdout
+    assert run("measures", "V2(ROUGE-1, random=lead)").stdout.startswith("# V2(ROUGE-1, random=lead)")
 
 
 def test_a_name_of_two_measures_is_of_rankings_with_a_cutoff_and_of_texts_without() -> None:

@@ -168,8 +168,9 @@ def kind_read(measures: Iterable[Measure]) -> str:
     """Return the kind of judgments that measures read. Measures of different kinds are refused."""
     reads = {measure.reads: measure for measure in measures}
     if "texts" in reads:
+        hint = "; F1@10, with a cutoff, scores rankings" if "F1" in repr(reads["texts"]) else ""
         raise CalipersError(
-            f"{reads['texts']!r} scores texts, not rankings: give an experiment what calipers.read_texts returns"
+            f"{reads['texts']!r} scores texts, not rankings: give an experiment what calipers.read_texts returns{hint}"
         )
     if len(reads) > 1:
         one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]

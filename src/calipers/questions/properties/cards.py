@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.errors import CalipersError
 from calipers.measures.dialects import trec_names
 from calipers.measures.forms.base import OPAQUE, Form, number
 from calipers.measures.forms.texts import NormalisedTextForm, TextForm
@@ -117,15 +118,17 @@ def _names(declaration: Declaration) -> dict[str, Any]:
 
 
 def _of_other_judgments(name: str) -> Card | None:
-    """Return the card of a measure of subtopics or samples. It has no derived properties."""
+    """Return the card of a measure of subtopics, samples or texts. It has no derived properties."""
     known = look_up(name.partition("@")[0].partition("(")[0].strip(), with_cutoff="@" in name)
-    if known is None or known[0].reads == "grades":
+    if known is None:
         return None
     declaration = known[0]
-    is_whole = "@" in name or "(" in name or (declaration.reads == "texts" and "of" not in declaration.parameters)
-    measure = parse(name if is_whole else declaration.example)
-    if isinstance(measure.form, TextForm | NormalisedTextForm):
-        return _of_texts(repr(measure) if is_whole else name, measure, measure.form)
+    measure = _parsed(name) or (None if declaration.reads == "grades" else parse(declaration.example))
+    if measure is not None and isinstance(measure.form, TextForm | NormalisedTextForm):
+        return _of_texts(declaration.name if name == declaration.name else repr(measure), measure, measure.form)
+    if declaration.reads == "grades":
+        return None
+    measure = parse(name if "@" in name or "(" in name else declaration.example)
     stated = _stated_formula(measure)
     return Card(
         measure=name,
@@ -139,6 +142,14 @@ def _of_other_judgments(name: str) -> Card | None:
         citation=citation_of(declaration),
         **_names(declaration),
     )
+
+
+def _parsed(name: str) -> Measure | None:
+    """Return the measure of a name, or None if the name lacks something, such as the cutoff of P."""
+    try:
+        return parse(name)
+    except CalipersError:
+        return None
 
 
 def _of_texts(name: str, measure: Measure, form: TextForm | NormalisedTextForm) -> Card:
