@@ -155,6 +155,20 @@ def test_an_experiment_of_two_systems_writes_the_same_page(folder: Path) -> None
         exp.report(path, sections=["unjudged"])
 
 
+def test_all_files_of_texts_are_named(folder: Path) -> None:
+    lines = (folder / "data.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    for system in ("s0", "s1"):
+        own = [line for line in lines if f'"{system}"' in line]
+        (folder / f"{system}.jsonl").write_text("".join(own), encoding="utf-8")
+    path = folder / "files.html"
+    assert run("report", f"old={folder}/s0.jsonl", f"new={folder}/s1.jsonl", "-m", "F1", "-o", path).exception is None
+    text = path.read_text(encoding="utf-8")
+    assert "old and new on 2 sources" in text
+    for name in ("s0.jsonl", "s1.jsonl"):
+        assert f"<bdi>{folder / name}</bdi>" in text
+    assert "exp.diff(&#39;old&#39;, &#39;new&#39;)" in text
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_opens_in_a_browser(browser: Any, page: Path) -> None:

@@ -176,7 +176,7 @@ class Material:
             files += [("run", str(getattr(run, "path", None) or run.name)) for run in self.whole_runs]
         else:
             known = self.written.judgments
-            files = [("texts", self.name)]
+            files = [("texts", name) for name in self.written.collection.sources or (self.name,)]
             files += [] if known is None else [("judgments", as_judgments(known).name)]
         return Provenance.of(files, self.command)
 

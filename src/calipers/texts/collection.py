@@ -61,6 +61,7 @@ class TextCollection:
     kind: TextKind = TEXTS
     notes: tuple[str, ...] = ()  # on how they were read
     unnamed_scores: frozenset[str] = frozenset()  # names of other scores of which nobody said that they are scores
+    sources: tuple[str, ...] = ()  # files that were read, if they are several
 
     @classmethod
     def of(

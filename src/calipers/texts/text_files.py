@@ -28,6 +28,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from calipers.collection.column_names import check_roles, first_columns, plain_name
@@ -316,6 +317,7 @@ class _Reading:
         self.chosen: dict[tuple[str, ...], dict[str, str]] = {}  # by the names of a row's cells
         self.given: str | None = None  # the name that a user gave to the only system of a source
         self.own: set[str] = set()  # systems that this source names
+        self.sources: list[str] = []
         self.kind: TextKind | None = None
         self.documents: dict[str, Document] = {}
         self.texts: dict[tuple[str, str], str | None] = {}
@@ -332,6 +334,7 @@ class _Reading:
     def begin(self, name: str, system: str | None) -> None:
         """Begin to read a source. system: the name of all that it holds."""
         self.name, self.given, self.own = name, system, set()
+        self.sources.append(name)
 
     def collection(self) -> TextCollection:
         if not any(text is not None for text in self.texts.values()):
@@ -351,20 +354,23 @@ class _Reading:
         if bare:
             id = next(each for each in self.documents if each in bare)
             raise CalipersError(f"{kind.unit} '{id}' has no reference", file=self.name)
-        notes = [f"{self.name}: {listed_again(self.repeated)}"] if self.repeated else []
+        several = len(self.sources) > 1
+        name = counted(len(self.sources), "source") if several else self.name
+        notes = [f"{name}: {listed_again(self.repeated)}"] if self.repeated else []
         if self.matched_by_text:
-            notes.append(f"{self.name}: the texts of retrieved documents are taken as their ids")
-        return TextCollection.of(
+            notes.append(f"{name}: the texts of retrieved documents are taken as their ids")
+        found = TextCollection.of(
             self.documents.values(),
             self.texts,
             self.human,
-            self.name,
+            name,
             self.judged,
             self.other_scores,
             kind,
             notes,
             unnamed,
         )
+        return replace(found, sources=tuple(self.sources)) if several else found
 
     def add(self, row: NamedRow) -> None:
         """Add one text. Errors name the row."""
