@@ -101,6 +101,7 @@ OTHERS = [  # on files of their own
     "metaeval summaries.jsonl -m 'ROUGE-1 ROUGE-L' --table agreement",
     "metaeval summaries.jsonl -m 'ROUGE-1 ROUGE-L' --table tests,power --correlation pearson --samples 50",
     "evaluate answers.jsonl -m 'EM F1 NuggetRecall CitationRecall'",
+    "text expected summaries.jsonl",
     "information tau scores.csv --x AP --y RR",
     "plan scores.csv --difference 0.02",
     "compare scores.csv",
