@@ -13,10 +13,10 @@ from unicodedata import normalize
 
 import numpy as np
 
-from calipers.collection.chunks import parsed, whole_lines
 from calipers.collection.doubtful_numbers import LISTS, LONG, OPPOSITE, are_opposite
 from calipers.collection.files import START, blocks, start_of
 from calipers.collection.judgments import Judgments
+from calipers.collection.line_blocks import columns_of_block, whole_lines
 from calipers.collection.runs import DictRun, FileRun, RenamedRun, Run, RunView, unwrapped
 from calipers.collection.table_rows import RowsRun
 from calipers.errors import CalipersError
@@ -224,7 +224,7 @@ def some_documents(run: Run) -> list[str]:
     run = unwrapped(run)
     if isinstance(run, FileRun):
         start = start_of(run.path, max_unpacked=run.max_unpacked)
-        columns, _ = parsed(start[: start.rfind(b"\n") + 1] or start, "run", first=True)
+        columns, _ = columns_of_block(start[: start.rfind(b"\n") + 1] or start, "run", first=True)
         names = columns.documents.texts()
     else:
         try:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from calipers.collection.chunks import short_lines, whole_lines
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.files import Path, blocks, shown_name, start_of
 from calipers.collection.first_line import cells_of, is_number
 from calipers.collection.formats.responses import RESPONSES, documents_in
 from calipers.collection.json_values import RATIO, ROOM, collect, is_json
+from calipers.collection.line_blocks import short_lines, whole_lines
 from calipers.errors import CalipersError
 
 TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # by what is taken first

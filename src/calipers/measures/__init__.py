@@ -87,7 +87,7 @@ from calipers.measures.precision import (
     sum_of_precisions as SP,
 )
 from calipers.measures.registry import Declaration, declared
-from calipers.measures.trec import (
+from calipers.measures.trec_eval import (
     binary_gain as binG,
     geometric_bpref as gm_bpref,
     geometric_map as gm_map,

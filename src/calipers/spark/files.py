@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.arrow import arrow, ids
-from calipers.collection.chunks import line_start, parsed, whole_lines
 from calipers.collection.files import BLOCK, blocks
+from calipers.collection.line_blocks import columns_of_block, line_start, whole_lines
 from calipers.collection.run_names import ambiguous_names, distinct_names, run_name, stem_of
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
@@ -136,7 +136,7 @@ class Parsed(Record):
     def _parsed(self, batch: Any, file: int) -> Any:
         pa = arrow()
         try:
-            columns, _ = parsed(_content(batch.column("text")), self.kind, first=True, second=self.second)
+            columns, _ = columns_of_block(_content(batch.column("text")), self.kind, first=True, second=self.second)
         except ScanError as error:
             raise CalipersError(error.message, file=self.paths[file]) from None
         rows = pa.array(columns.line - 1)  # comments and empty lines have none
@@ -165,7 +165,7 @@ class Splits(Record):
         for text in whole_lines(_blocks(path, start, stop)):
             first = not (before or start)
             try:
-                columns, lines = parsed(text, self.kind, first=first, second=self.second)
+                columns, lines = columns_of_block(text, self.kind, first=first, second=self.second)
             except ScanError as error:
                 raise CalipersError(
                     error.message, file=path, line=_lines_before(path, start) + before + error.line

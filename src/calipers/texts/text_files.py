@@ -33,8 +33,8 @@ from typing import Any
 
 from calipers.collection.column_names import check_roles, first_columns, plain_name
 from calipers.collection.files import whole
-from calipers.collection.formats.dictionaries import NamedRow, parsed
 from calipers.collection.formats.json import listed_again
+from calipers.collection.named_rows import NamedRow, value_in_text
 from calipers.collection.records import name_of, rows_by_name
 from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError
@@ -260,7 +260,7 @@ def _nested(cell: Any, field: str) -> Any:
     """Read a list or an object within a cell: JSON, or a list as Python writes it. References may be plain text."""
     if not isinstance(cell, str) or (field == "references" and cell and not _LIST.match(cell)):
         return cell
-    found = parsed(cell)
+    found = value_in_text(cell)
     if isinstance(found, str):
         raise CalipersError(f"'{field}' is not JSON, nor a list as Python writes it")
     return found
@@ -450,7 +450,7 @@ class _Reading:
         for field in ("text", "question", "references"):
             cell = fields[field]
             if row.of_table and names.get(field, "").lower() in _OBJECTS and str(cell)[:1] == "{":
-                cell = parsed(cell)
+                cell = value_in_text(cell)
             if isinstance(cell, dict):
                 inner = _text_in(cell, NAMES[field])
                 fields[field] = cell if inner is None and field == "text" and any(cell.values()) else inner

@@ -1,6 +1,6 @@
 """Formats of files.
 
-A new format for reading is one module of this package and one row in FORMATS. What a user may force by name
+A new format for reading is one module of this package and one row in `_ALL`. What a user may force by name
 (`--judgments-as`, `--systems-as`) and what messages call a file follow from its `Format`. Formats that can be written
 are the rows of `calipers.collection.writing`.
 """

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.chunks import short_lines, whole_lines
 from calipers.collection.files import Block, Path, blocks, shown_name, start_of
 from calipers.collection.first_line import fields_of, first_content, first_fields, is_number
 from calipers.collection.formats.format import Format
+from calipers.collection.line_blocks import short_lines, whole_lines
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.native.columns import Labels

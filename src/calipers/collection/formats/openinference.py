@@ -18,10 +18,10 @@ from typing import Any
 
 from calipers.collection.files import Path
 from calipers.collection.first_line import cells_of, first_content
-from calipers.collection.formats.dictionaries import NamedRow, parsed, rows_of_file
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
 from calipers.collection.json_values import is_json, shown
+from calipers.collection.named_rows import NamedRow, rows_of_file, value_in_text
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.support.plurals import counted
@@ -74,7 +74,7 @@ class _Spans(RowCollector):
     def add_row(self, row: NamedRow) -> None:
         """Add a span, or all spans of OTLP's resourceSpans."""
         self.file = row.file or "spans"
-        cells = {name: parsed(cell) if name.endswith(_PARSED) else cell for name, cell in row.cells.items()}
+        cells = {name: value_in_text(cell) if name.endswith(_PARSED) else cell for name, cell in row.cells.items()}
         for span in _spans_in(cells):
             attributes = dict(_flat(_attributes(span)))
             documents: dict[int, dict[str, Any]] = {}

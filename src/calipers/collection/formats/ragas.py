@@ -17,10 +17,10 @@ from typing import Any
 
 from calipers.collection.files import Path
 from calipers.collection.first_line import cells_of, first_content
-from calipers.collection.formats.dictionaries import NamedRow, parsed, rows_of_file
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
 from calipers.collection.json_values import is_json, shown
+from calipers.collection.named_rows import NamedRow, rows_of_file, value_in_text
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.support.plurals import counted
@@ -48,7 +48,7 @@ def read_ragas(
 def rows_of_samples(samples: Iterable[NamedRow], value: str, columns: Mapping[str, str] | None) -> Rows:
     """Return the rows of samples, such as those of `dataset.to_list()`.
 
-    >>> from calipers.collection.formats.dictionaries import rows_of_mappings
+    >>> from calipers.collection.named_rows import rows_of_mappings
     >>> samples = [{"user_input": "red shoes", "retrieved_context_ids": ["d7", "d2"], "reference_context_ids": ["d2"]}]
     >>> rows_of_samples(rows_of_mappings(samples), "grade", None).documents.texts()
     ['d2']
@@ -83,7 +83,7 @@ class _Samples(RowCollector):
         """Add the lists of documents of a sample."""
         self.file = row.file or "dataset"
         query = self._query(row)
-        lists = {name: parsed(row.cells.get(name)) for name in self._names}
+        lists = {name: value_in_text(row.cells.get(name)) for name in self._names}
         self.samples[query] = {name: found for name, found in lists.items() if found is not None}
         for name, found in self.samples[query].items():
             if not isinstance(found, list):

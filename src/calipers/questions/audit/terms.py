@@ -26,7 +26,7 @@ from calipers.measures.forms import (
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.normalisation import Normalised
-from calipers.measures.trec import Unjudged
+from calipers.measures.trec_eval import Unjudged
 from calipers.support.plurals import counted
 from calipers.support.record import Record
 

@@ -32,7 +32,7 @@ from calipers.measures.forms import (
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.gains import AtLeast, as_gain
-from calipers.measures.trec import Unjudged
+from calipers.measures.trec_eval import Unjudged
 from calipers.questions.ranges.gradings import (
     GainLevels,
     GradeIncrements,

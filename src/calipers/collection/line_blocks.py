@@ -1,4 +1,4 @@
-"""Text in chunks of whole lines, each parsed by a scanner of its own: for what takes a large file piece by piece."""
+"""Large text files in blocks that end at line ends, and a block of qrels or of a run as columns."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def short_lines(blocks: Iterable[bytes | memoryview]) -> Iterator[bytes | memory
         yield block
 
 
-def parsed(text: bytes, kind: str, *, first: bool, second: bool = False) -> tuple[Columns, int]:
-    """Lines of qrels or of a run as columns, and how many lines there are; first: they are those of a file."""
+def columns_of_block(text: bytes, kind: str, *, first: bool, second: bool = False) -> tuple[Columns, int]:
+    """Return the columns of a block of qrels or of a run, and its number of lines. first: the block starts a file."""
     scanner = ColumnScanner(kind, keep_second=second)
     # Only the start of a file may have a byte order mark; a comment keeps others from being taken for one.
     extra = 0 if first else 1

@@ -1,4 +1,4 @@
-"""Rows of a table as dictionaries, for texts, verdicts and samples, whose cells are more than ids and numbers.
+"""Rows of any table as {column: cell}, for texts, verdicts and samples, whose cells are more than ids and numbers.
 
 A file may be CSV, TSV, JSON, JSON lines or Parquet: its content decides.
 """
@@ -97,10 +97,10 @@ def plain(value: Any) -> Any:
     return None if missing or type(value).__name__ in ("NAType", "NaTType") else value  # of pandas
 
 
-def parsed(cell: Any) -> Any:
+def value_in_text(cell: Any) -> Any:
     """Return the list or object that a cell holds as text, as JSON or as Python writes it; else the cell itself.
 
-    >>> parsed('["a"]'), parsed("['a', None]"), parsed("['a' 'b']"), parsed(" ")
+    >>> value_in_text('["a"]'), value_in_text("['a', None]"), value_in_text("['a' 'b']"), value_in_text(" ")
     (['a'], ['a', None], "['a' 'b']", None)
     """
     if not isinstance(cell, str):

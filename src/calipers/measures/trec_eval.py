@@ -1,4 +1,4 @@
-"""The measures that only trec_eval has.
+"""Measures of trec_eval that few other tools have.
 
 Buckley, trec_eval 9: the explanation of each measure there is its definition.
 Yilmaz & Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006 (infAP).
