@@ -481,7 +481,7 @@ class Experiment(Evaluation):
         progress: Callable[[int], None] | None = None,
         warn: bool = True,
     ) -> Report:
-        """Write everything about the runs to one HTML page. See `calipers.report.page.write_report`."""
+        """Write everything about the runs, or the texts, to one HTML page. See `calipers.report.page.write_report`."""
         from calipers.report.page import write_report
 
         return write_report(

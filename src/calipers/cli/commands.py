@@ -14,7 +14,7 @@ from calipers.errors import CalipersError, CheckFailed, UnknownName
 
 MAIN_COMMANDS = {
     "evaluate": "Score runs under measures: a table of systems and measures.",
-    "report": "Write everything about some runs to one HTML page that works offline.",
+    "report": "Write everything about some runs, or texts, to one HTML page that works offline.",
     "compare": "Test which systems differ: p values, intervals, effect sizes.",
     "diff": "Show what changed from an old system to a new one: means, queries, documents.",
     "check": "Decide whether a new system may replace the old one: a gate for CI jobs.",

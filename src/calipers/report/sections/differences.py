@@ -310,7 +310,7 @@ def _changed_queries(material: Material, found: Difference) -> Grid:
         cells += [_listed(each, "entered"), _listed(each, "left")] if found.top else []
         rows.append(Row(tuple(cells), query=place[each.query] if found.top else None))
     by_difference = len(columns) - (3 if found.top else 1)
-    return Grid("changes", tuple(columns), tuple(rows), material.units, sorted_by=by_difference)
+    return Grid("changes", tuple(columns), tuple(rows), material.units, sorted_by=by_difference, ascending=True)
 
 
 def _listed(change: QueryChange, what: str) -> Cell:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
 from calipers.plot.systems import on_the_scale
 from calipers.report.material import Material
 from calipers.report.section import (
@@ -93,8 +92,6 @@ def agreement_with_people(material: Material, detail: Detail) -> Section:
     from calipers.questions.metaeval.people import human_scores
 
     human = scored(material).collection.human
-    if len(material.scores.systems) < 3:
-        raise CalipersError("two systems have no correlation: at least three are needed")
     scores = material.scores
     turned = replace(scores, values=scores.values * scores.signs[:, None, None])  # so that more is better
     correlation = human_correlation(turned, human, ["system"], ["tau-b"], samples=SAMPLES, seed=material.choices.seed)
@@ -161,8 +158,8 @@ def scored(material: Material) -> Evaluation:
 
 
 def has_human_scores(material: Material) -> bool:
-    """Return True if people judged texts."""
-    return bool(scored(material).collection.human)
+    """Return True if people judged texts of at least three systems: two have no correlation."""
+    return bool(scored(material).collection.human) and len(material.scores.systems) > 2
 
 
 def bounded(material: Material) -> dict[str, TextMeasure]:
