@@ -24,8 +24,7 @@ from benchmarks.report import publish, seconds, verdict
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-PLAIN = "ROUGE-1 ROUGE-2 ROUGE-L"
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1) V1(ROUGE-2) V2(ROUGE-2) V1(ROUGE-L) V2(ROUGE-L)"
+KINDS = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL"}  # as rouge-score names them
 ROUGE_TARGET = 20.0  # seconds, with expectations
 ROUGE_RATIO = 3.0  # times as fast as rouge-score, scores alone
 BERT_TARGET = 1.0  # times the other package's
@@ -53,17 +52,18 @@ def best(times: Iterable[Took]) -> Took:
 
 
 def rouge_rows(given: Any, rounds: int) -> list[str]:
-    from calipers.texts import Evaluation, TextOptions
+    from calipers import Experiment
 
     rows = plain_rouge_rows(given, rounds)
     for several, how in (
         ("max", "best reference; expectations sampled, 1,000 draws"),
         ("mean", "mean; exact, L sampled"),
     ):
-        options = TextOptions(tokenizer="ascii", several=several)
+        plain = [f"{kind}(tokens=ascii, references={several})" for kind in KINDS]
+        measures = [*plain, *(f"{normal}({each})" for each in plain for normal in ("V1", "V2"))]
 
-        def run(options: Any = options) -> Any:
-            return Evaluation(given, MEASURES, **vars(options))
+        def run(measures: Any = measures) -> Any:
+            return Experiment(given, measures=measures, warn=False).scores
 
         every = [timed(run) for _ in range(rounds)]
         took = best(each for each, _ in every)
@@ -76,13 +76,13 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
     """Scores alone, the two taking turns."""
     from rouge_score.rouge_scorer import RougeScorer
 
-    from calipers.texts import Evaluation
+    from calipers import Experiment
 
-    kinds = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL"}
-    scorer = RougeScorer(list(kinds.values()))
+    measures = [f"{kind}(tokens=ascii)" for kind in KINDS]
+    scorer = RougeScorer(list(KINDS.values()))
     times: dict[str, list[Took]] = {"ours": [], "theirs": []}
     for _ in range(rounds):
-        took, ours = timed(lambda: Evaluation(given, PLAIN, tokenizer="ascii"))
+        took, ours = timed(lambda: Experiment(given, measures=measures, warn=False).scores)
         times["ours"].append(took)
         took, theirs = timed(
             lambda: [
@@ -91,9 +91,9 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
             ]
         )
         times["theirs"].append(took)
-        for name, peer in kinds.items():
+        for values, peer in zip(ours.values, KINDS.values(), strict=True):
             scores = np.array([[each[peer].fmeasure for each in row] for row in theirs])
-            assert np.abs(scores - ours.scores[name]).max() < 1e-9
+            assert np.abs(scores - values).max() < 1e-9
     least = {name: best(each) for name, each in times.items()}
     clock = least["theirs"].seconds / least["ours"].seconds
     cpu = least["theirs"].cpu / least["ours"].cpu
@@ -117,7 +117,8 @@ def first_documents(given: Any, count: int) -> Any:
 
 
 def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
-    from calipers.texts import Encoder, Evaluation, matcher
+    from calipers import Experiment
+    from calipers.texts import BERTScore, Encoder
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -130,12 +131,13 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
         times: dict[str, list[Took]] = {"ours": [], "theirs": []}
         for _ in range(rounds):
             encoder = Encoder(model, LAYER, device="cpu")
-            took, ours = timed(lambda e=encoder, c=chosen: Evaluation(c, "BERTScore", encoder=matcher(e)))
+            measure = BERTScore(encoder)
+            took, ours = timed(lambda m=measure, c=chosen: Experiment(c, measures=[m], warn=False).scores)
             times["ours"].append(took)
             scorer = BERTScorer(model_type=model, num_layers=LAYER, device="cpu", lang="en")
             took, theirs = timed(lambda s=scorer, t=texts, r=references: s.score(t, r))
             times["theirs"].append(took)
-            assert np.abs(theirs[2].numpy().reshape(ours.scores.values[0].shape) - ours.scores.values[0]).max() < 1e-5
+            assert np.abs(theirs[2].numpy().reshape(ours.values[0].shape) - ours.values[0]).max() < 1e-5
         least = {name: best(each) for name, each in times.items()}
         clock = least["ours"].seconds / least["theirs"].seconds
         cpu = least["ours"].cpu / least["theirs"].cpu

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from calipers import Scores
+from calipers import V1, V2, Experiment, Scores
 from calipers.questions.metaeval import human_correlation
-from calipers.texts import Evaluation, TextCollection, as_collection
+from calipers.texts import TextCollection, as_collection
 from research.printed_figures import NEEDS_DATA, Figure, judged
 from research.registry import printed
 
@@ -97,7 +97,7 @@ def _rouge(path: Path, measure: str, level: str) -> tuple[Values, Reasons]:
 
 @cache
 def _rouge_scores(path: Path, measure: str) -> Scores:
-    return Evaluation(_summaries(path), f"{measure} V1({measure}) V2({measure})").scores
+    return Experiment(_summaries(path), measures=f"{measure} V1({measure}) V2({measure})", warn=False).scores
 
 
 @cache
@@ -117,11 +117,12 @@ def _bertscore(path: Path, encoder: str, name: str) -> tuple[Values, Reasons]:
 @cache
 def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], str]:
     """Scores, and the documents at both ends of the order of algorithm 2."""
-    from calipers.texts import Encoder, document_profiles, matcher
+    from calipers.texts import BERTScore, Encoder, document_profiles, matcher
 
     given = _summaries(path)
     by = matcher(Encoder(encoder))
-    scores = Evaluation(given, "BERTScore V1(BERTScore) V2(BERTScore)", encoder=by).scores
+    base = BERTScore(by)
+    scores = Experiment(given, measures=[base, V1(base), V2(base)], warn=False).scores
     first, last = document_profiles(given, by).ends(SIZE)
     return scores, first.tolist(), last.tolist(), by.encoder.name
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers import Table, as_scores, plot, texts as text
+from calipers import V1, V2, Experiment, Scores, Table, as_scores, plot, texts as text
+from calipers.measures.grammar import MeasuresLike
 from calipers.questions.metaeval import human_correlation
 from calipers.results import Cell
 from calipers.texts import RandomSummaries, References, unicode_words
@@ -26,6 +27,10 @@ PAGE = RESEARCH / "text_figures.md"
 
 def encoder(model: str, layer: int | None = None) -> text.Encoder:
     return text.Encoder(model, layer, cache=sys.argv[4] if len(sys.argv) > 4 else None)
+
+
+def scores_of(given: text.TextCollection, measures: MeasuresLike) -> Scores:
+    return Experiment(given, measures=measures, warn=False).scores
 
 
 def best_of_several(given: text.TextCollection) -> str:
@@ -51,13 +56,13 @@ def best_of_several(given: text.TextCollection) -> str:
 def levels(given: text.TextCollection) -> str:
     rows: list[tuple[Cell, ...]] = []
     for length in ("candidate", "reference"):
-        found = text.Evaluation(given, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)", length=length)
-        taus = human_correlation(found.scores, given.human, coefficients=["tau-b"], samples=0)
+        scores = scores_of(given, f"ROUGE-1 V1(ROUGE-1, length={length}) V2(ROUGE-1, length={length})")
+        taus = human_correlation(scores, given.human, coefficients=["tau-b"], samples=0)
         for level in ("system", "summary", "pooled"):
-            for name in found.scores.measures:
+            for name, label in zip(scores.measures, ("ROUGE-1", "V1(ROUGE-1)", "V2(ROUGE-1)"), strict=True):
                 if length == "candidate" or "(" in name:
                     values = [taus.value(name, aspect, level) for aspect in ASPECTS]
-                    rows.append((name if "(" not in name else f"{name}, length of the {length}", level, *values))
+                    rows.append((label if "(" not in name else f"{label}, length of the {length}", level, *values))
     return Table(("measure", "level", *ASPECTS), tuple(rows)).to_markdown()
 
 
@@ -69,8 +74,8 @@ def first_documents(given: text.TextCollection, count: int) -> text.TextCollecti
 def layers(given: text.TextCollection, model: str) -> str:
     cells: list[Cell] = []
     for layer in range(1, 7):
-        by = text.matcher(encoder(model, layer))
-        cells.append(float(text.Evaluation(given, "BERTScore", encoder=by).scores.values.mean()))
+        measure = text.BERTScore(encoder(model, layer))
+        cells.append(float(scores_of(given, [measure]).values.mean()))
     return Table(("layer", *(str(layer) for layer in range(1, 7))), (("mean F1", *cells),)).to_markdown()
 
 
@@ -103,14 +108,12 @@ def tables(data: Path, model: str) -> str:
 def sensitivity(given: text.TextCollection, model: str) -> str:
     """How much normalising adds to system-level tau-b, the mean over aspects, as layer and k change."""
     rows: list[tuple[Cell, ...]] = []
-    measures = "BERTScore V1(BERTScore) V2(BERTScore)"
     matchers = {layer: text.matcher(encoder(model, layer)) for layer in (6, 5, 4)}
     for layer, count, k in product(matchers, (1, 11), ("reference", 20, 60)):
-        by = matchers[layer]
-        options = text.TextOptions(k=k)
-        part_of = given.first_references(count)
-        scores = text.Evaluation(part_of, measures, **vars(options), encoder=by).scores
-        ends = text.document_profiles(part_of, by, options).ends(20)
+        by, part_of = matchers[layer], given.first_references(count)
+        base = text.BERTScore(by)
+        scores = scores_of(part_of, [base, V1(base, k=k), V2(base, k=k)])
+        ends = text.document_profiles(part_of, by, text.TextOptions(k=k)).ends(20)
         cells: list[Cell] = []
         for chosen in (np.arange(len(given.documents)), *ends):
             human = {aspect: given.human[aspect][:, chosen] for aspect in ASPECTS}
@@ -129,23 +132,16 @@ def near_table_9_1(given: text.TextCollection) -> str:
     found: list[tuple[float, tuple[Cell, ...]]] = []
     for count, several in ((1, "max"), (11, "max"), (11, "mean")):
         for stem in (False, True):
-            options = text.TextOptions(several=several, stem=stem)
-            names = [
-                "ROUGE-1",
-                "ROUGE-1(part=recall)",
-                "ROUGE-2",
-                "ROUGE-2(part=recall)",
-                "ROUGE-L",
-                "ROUGE-L(part=recall)",
-            ]
-            scores = text.Evaluation(given.first_references(count), names, **vars(options)).scores
+            kinds = list(product(("ROUGE-1", "ROUGE-2", "ROUGE-L"), ("f1", "recall")))
+            names = [f"{rouge}(part={part}, stem={stem}, references={several})" for rouge, part in kinds]
+            scores = scores_of(given.first_references(count), names)
             taus = human_correlation(scores, given.human, coefficients=["tau-b"], samples=0)
-            for name in names:
+            for name, (rouge, part) in zip(scores.measures, kinds, strict=True):
                 for level in ("system", "summary", "pooled"):
                     values = np.array([taus.value(name, aspect, level) for aspect in ASPECTS])
                     how = f"{count} references, {several}" if count > 1 else "1 reference"
                     row = (
-                        name,
+                        rouge if part == "f1" else f"{rouge}(part={part})",
                         how + ", stemmed" * stem,
                         level,
                         *values.tolist(),
@@ -166,10 +162,10 @@ def main(data: Path, model: str, benchmark: Path | None) -> None:
     abstractive = whole.of_systems(ABSTRACTIVE)
     replace(PAGE, "text-best", best_of_several(whole))
     asked = "ROUGE-1 E(ROUGE-1) V1(ROUGE-1) V2(ROUGE-1) ROUGE-2 V2(ROUGE-2) ROUGE-L V2(ROUGE-L)"
-    replace(PAGE, "text-scores", text.Evaluation(whole, asked).scores.mean().to_markdown())
+    replace(PAGE, "text-scores", scores_of(whole, asked).mean().to_markdown())
     replace(PAGE, "text-levels", levels(abstractive))
-    found = text.Evaluation(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
-    taus = human_correlation(found.scores, abstractive.human, ["system"], ["tau-b"])
+    scores = scores_of(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
+    taus = human_correlation(scores, abstractive.human, ["system"], ["tau-b"])
     plot.save(plot.correlation_chart(taus), str(DOCS / "images/text-correlation.png"))
     replace(RESEARCH / "README.md", "text-tables", tables(data, model))
     replace(RESEARCH / "README.md", "text-near", near_table_9_1(abstractive))
