@@ -21,6 +21,9 @@ SOURCE = Path(cal.__file__).parent
 PYPROJECT = SOURCE.parent.parent / "pyproject.toml"
 REFERENCE = re.compile(r"(calipers(?:\.\w+)+)\.?(?::(\w+))?")
 
+# The registry knows the modules that declare measures of texts by name, and loads them on demand: the one such table.
+ON_DEMAND = "calipers.measures.registry -> calipers.texts"
+
 pytestmark = pytest.mark.skipif(not PYPROJECT.is_file(), reason="the layers are in the repository, not in a wheel")
 
 
@@ -81,7 +84,7 @@ def test_imports_by_strings_and_lazy_names_keep_the_layers() -> None:
         for reference, _ in referenced(path)
         if reaches_back(module, known_part(reference, known), of)
     }
-    assert not back
+    assert {found for found in back if not found.startswith(ON_DEMAND)} == set()
 
 
 def test_names_in_strings_exist() -> None:
