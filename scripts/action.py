@@ -13,7 +13,7 @@ from typing import Any
 from calipers.cli.check import command
 
 ACTION = Path(__file__).resolve().parent.parent / "action.yml"
-OWN = ("annotate", "format", "output", "safe-csv")  # options that the action sets itself, or does not need
+OWN = ("annotate", "format", "judgments", "output", "safe-csv")  # which the action sets itself, or does not need
 
 START = """\
 # Written by scripts/action.py from the options of `calipers check`.
@@ -25,10 +25,10 @@ branding:
 
 inputs:
   judgments:
-    description: Judgments, for example qrels.txt
+    description: Judgments, for example qrels.txt, or texts, for example answers.jsonl
     required: true
   run:
-    description: The run of the new system
+    description: The run of the new system, or its name in the texts
     required: true
   package:
     description: What pip installs; empty if calipers is installed already

@@ -269,7 +269,6 @@ OF_THE_COMMAND = {
     "calipers evaluate --engine",
     "calipers audit --show",
     "calipers compare --show",
-    "calipers text compare --show",
     "calipers judges --show",
     "calipers convert --as",
 }

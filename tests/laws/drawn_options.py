@@ -171,7 +171,8 @@ class Drawer:
     def call(self) -> list[str]:
         """Return a command with its arguments. Names of files stand for files; {out} begins those to be written."""
         words, command = self.pick.choice(all_commands())
-        self.is_text = words[0] == "text"
+        takes_texts = any(each.name == "relevant_documents" for each in command.params)
+        self.is_text = words[0] == "text" or (takes_texts and self.pick.random() < 0.3)
         arguments = [each for each in command.params if isinstance(each, click.Argument)]
         options = [each for each in command.params if isinstance(each, click.Option) and each.opts[0] not in NOT_DRAWN]
         chosen = [each for each in options if each.required]
@@ -234,6 +235,8 @@ class Drawer:
     def file(self, name: str) -> str:
         """Draw a file for a parameter."""
         pick = self.pick
+        if self.is_text and name in ("judgments", *OF_RUNS) and pick.random() < 0.9:
+            return pick.choice(TEXTS if name == "judgments" else ("a", "b", "x"))
         fitting = [*FILES.get(name, ())]
         fitting += self.judgments if name in OF_JUDGMENTS else ()
         fitting += self.runs if name in OF_RUNS else ()

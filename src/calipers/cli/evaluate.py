@@ -228,7 +228,7 @@ def _corpus_scores(inputs: Inputs, scores: Scores) -> dict[str, tuple[str, Table
     from calipers.texts.options import TextOptions
     from calipers.texts.sacrebleu_measures import METRICS, corpus_scores
 
-    names = [name for name in scores.measures if name in METRICS]
+    names = [name for name in scores.measures if name.partition("(")[0] in METRICS]
     if not names:
         return {}
     table = corpus_scores(inputs.texts, names, TextOptions())

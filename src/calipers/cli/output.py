@@ -15,6 +15,7 @@ from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
 from calipers.results.tables import visible
 from calipers.support.atomic_files import ending_of, refuse_foreign
+from calipers.support.plurals import plural_of
 
 if TYPE_CHECKING:
     from calipers.results.result import Result
@@ -71,6 +72,8 @@ class Output:
         write_text(text, self.file)
 
     def _text(self, table: Table) -> str:
+        if self.format not in ("csv", "json"):
+            table = _in_words(table)
         return (table.without_formulas() if self.format == "csv" and self.safe_csv else table).to(self.format)
 
     def _joined(self, tables: Mapping[str, tuple[str, Table]]) -> str:
@@ -79,7 +82,7 @@ class Output:
         if len(tables) == 1:
             return self._text(next(iter(tables.values()))[1])
         if self.format == "html":
-            return html_page([*tables.values()])
+            return html_page([(title, _in_words(table)) for title, table in tables.values()])
         if self.format == "json":
             parts: dict[str, Any] = {key: json.loads(table.to_json()) for key, (_, table) in tables.items()}
             return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
@@ -91,6 +94,13 @@ class Output:
                 note(title)
             texts.append(heads.get(self.format, "") + self._text(table))
         return "\n".join(texts)
+
+
+def _in_words(table: Table) -> Table:
+    """Return a table for people. Columns about queries are about documents if the scored texts are."""
+    unit = table.metadata.get("unit", "query")
+    names = {"query": unit, "queries": plural_of(unit)}
+    return table.changed(columns=tuple(names.get(column, column) for column in table.columns))
 
 
 def format_of(file: str | None, endings: Mapping[str, str] = ENDINGS) -> str:

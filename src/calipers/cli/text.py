@@ -9,26 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.option_groups import GroupOfCommands, LibraryChoice
-from calipers.cli.options import WholeNumber, draw, note, plot_option, progress, strict_option
+from calipers.cli.options import WholeNumber, draw, note, plot_option, progress
 from calipers.cli.output import Output, output
 from calipers.cli.text_options import (
     Bert,
     TextFiles,
-    TextRequest,
     bert_options,
     data_options,
-    details_of_measures,
-    in_words,
     scoring_options,
-    text_request,
-    texts_and_measures,
 )
 from calipers.support.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.texts.options import TextOptions
 
-IN_OTHER_FILES = ("check", "compare", "diff", "expected")
+IN_OTHER_FILES = ("expected",)
 
 
 class _TextCommands(GroupOfCommands):
@@ -46,14 +41,9 @@ class _TextCommands(GroupOfCommands):
 
 @click.group("text", cls=_TextCommands)
 def command() -> None:
-    """Score summaries, translations and answers: ROUGE, BLEU, chrF, TER, BERTScore, nuggets, citations, human scores.
+    """Show expected texts, and order documents from heterogeneous to homogeneous. `calipers evaluate` scores texts.
 
     \b
-    calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
-    calipers text score answers.jsonl -m "F1 NuggetRecall CitationPrecision ContextRecall"
-    calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
-    calipers text check data.jsonl s0 --baseline s1 -m "ROUGE-2" --max-drop 0.2
-    calipers text diff data.jsonl s0 s1 -m "ROUGE-2"
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
     calipers text expected data.jsonl
 
@@ -61,48 +51,6 @@ def command() -> None:
     human, scores), CSV or Parquet with columns of these names, or has SummEval's layout. It may be compressed. Instead,
     --candidates, --references and --source name plain texts of one line per document.
     """
-
-
-# -- score -----------------------------------------------------------------------------------------------
-
-
-@command.command("score")
-@texts_and_measures
-@details_of_measures
-@click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
-@click.option(
-    "--corpus", is_flag=True, help="Corpus scores of BLEU, chrF, chrF++ and TER, which pool counts over all texts."
-)
-@strict_option
-@text_request
-@output
-def score(request: TextRequest, per_document: bool, corpus: bool, output: Output) -> None:
-    """Score summaries, translations or answers: a table of systems x measures.
-
-    Measures of rankings, such as nDCG@10, score the `retrieved` documents of answers.
-
-    \b
-    calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
-    calipers text score data.jsonl -m "chrF V2(chrF)" --chance sentences
-    calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
-    calipers text score --candidates old.txt --candidates new.txt --references r.txt --source s.txt -m "rouge1"
-    calipers text score data.jsonl -m "BLEU chrF" --corpus
-    calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
-    """
-    if corpus:
-        from calipers.texts.sacrebleu_measures import corpus_scores
-
-        table = corpus_scores(request.data.open(), request.measures or ["BLEU chrF"], request.options)
-        for sentence in table.notes:
-            note(sentence)
-        output.write(table.changed(notes=()))
-        return
-    evaluation = request.evaluate()
-    scores = evaluation.scores
-    output.write(in_words(scores.per_query(), evaluation.collection.kind.unit) if per_document else scores.mean())
-
-
-# -- documents -------------------------------------------------------------------------------------------
 
 
 @command.command("documents")

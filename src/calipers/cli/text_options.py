@@ -14,11 +14,9 @@ from calipers.cli.option_groups import LibraryChoice, declared, option_group
 from calipers.cli.options import FILE, WholeNumber, max_unpacked_option, note, progress, seed_option, warn, words
 from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError, place_of
-from calipers.support.plurals import plural_of
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
-    from calipers.results.tables import Table
     from calipers.texts.bertscore import Matcher
     from calipers.texts.collection import TextCollection
     from calipers.texts.evaluation import Evaluation
@@ -377,9 +375,3 @@ class TextRequest:
 
 
 text_request = option_group("request", TextRequest)  # must be the last decorator of texts
-
-
-def in_words(table: Table, unit: str) -> Table:
-    """Return a table in which columns about queries have the names that fit the data (document, documents)."""
-    names = {"query": unit, "queries": plural_of(unit)}
-    return table.changed(columns=tuple(names.get(column, column) for column in table.columns))

@@ -25,6 +25,10 @@ _NO_SIMULATION = "score a part of the judgments in a loop of your own"
 # only some packages lose "PACKAGE name".
 _REMOVED: dict[Kind, dict[str, str]] = {
     "command": {
+        "text check": "use `check DATA NEW`, which takes texts; options of measures are their parameters",
+        "text compare": "use `compare DATA`, which takes texts; options of measures are their parameters",
+        "text diff": "use `diff DATA OLD NEW`, which takes texts; options of measures are their parameters",
+        "text score": "use `evaluate DATA`, which takes texts; options of measures are their parameters",
         "text judges": "use `judges`, which reads nuggets and citations",
         "text report": "use `report`, which takes texts",
         "history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
@@ -50,7 +54,7 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "plan --depths": "only --budget used it",
         "plan --frontier": "only --budget used it",
         "--min-mean": "use --min, which is now about the observed mean",
-        **dict.fromkeys(("check --power", "text check --power"), "check names the number of queries with power 0.8"),
+        "check --power": "check names the number of queries with power 0.8",
         "compare --original": "use the package repro_eval",
         "compare --reproduced": "use the package repro_eval",
         "--history": "keep the scores of every run (evaluate -q -o FILE.json) and compare them with check --baseline",
