@@ -152,6 +152,7 @@ def test_models_are_parameters_of_bertscore(require: Require, monkeypatch: pytes
     assert found.measures == ("bs", repr(cal.parse(f'BERTScore(model="{model}", layer=3, idf=true)')))
     own = cal.texts.BERTScore(encoder=Encoder(model, 5))
     np.testing.assert_array_equal(scores([own, "EM"]).values[0], expected(5))
+    assert scores([own, "EM"]).measures[0] == f"BERTScore(model={Encoder(model, 5).name})"
     monkeypatch.setenv("CALIPERS_ENCODER", model)
     monkeypatch.setenv("CALIPERS_CACHE", str(tmp_path))
     monkeypatch.setenv("CALIPERS_DEVICE", "cpu")

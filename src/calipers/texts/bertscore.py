@@ -41,8 +41,10 @@ class Matcher:
     @property
     def name(self) -> str:
         """The measure's name with model, layer and options."""
-        weighted, rescaled = " idf" * (self.idf is not None), " rescaled" * (self.baseline is not None)
-        return f"BERTScore({self.encoder.name}{weighted}{rescaled})"
+        return f"BERTScore({self})"
+
+    def __str__(self) -> str:
+        return f"{self.encoder}{' idf' * (self.idf is not None)}{' rescaled' * (self.baseline is not None)}"
 
     def weights(self, text: Encoded) -> Floats:
         """Return the weight of each token. Weights sum to 1, or to 0 for a text without tokens."""

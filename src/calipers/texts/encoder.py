@@ -96,6 +96,9 @@ class Encoder:
         """Model and layer, as they appear in the names of results."""
         return f"{short_name(self.model)} L{self.layer}" + " mixed" * self.mixed
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def cache_key(self) -> str:
         """Key of this model and layer in a folder of vectors."""
