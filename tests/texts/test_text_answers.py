@@ -208,7 +208,7 @@ def spelled_otherwise(path: Path, judged: int = 30) -> Path:
 def test_ids_that_do_not_match_stop_the_check(measures: str, tmp_path: Path) -> None:
     file = spelled_otherwise(tmp_path / "answers.jsonl")
     with pytest.raises(CheckFailed, match="new: hardly any query has a judged document"):
-        Evaluation(as_collection(file), measures).check("new", min=0, warn=False)
+        cal.Experiment(cal.read_texts(file), measures=measures, warn=False).check("new", min=0, warn=False)
     checked = run("check", file, "new", "--baseline", "old", "-m", measures, "--max-drop", "0.1")
     assert isinstance(checked.exception, CheckFailed)
     for command in (["evaluate"], ["check", "new", "--min", "0"]):
@@ -228,7 +228,9 @@ def test_a_check_of_texts_can_fail_on_problems_of_retrieved_documents(tmp_path: 
     for line in lines[:2]:
         del line["retrieved"]  # neither system has retrieved documents for the first question
     file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    found = Evaluation(as_collection(file), "F1 ContextRecall").check("new", baseline="old", max_drop=0.1, warn=False)
+    found = cal.Experiment(cal.read_texts(file), measures="F1 ContextRecall", warn=False).check(
+        "new", baseline="old", max_drop=0.1, warn=False
+    )
     assert found.problems == (
         ("unmatched", "new answers 10 queries without judgments"),
         ("missing", "new lacks 1 judged query"),
@@ -258,7 +260,7 @@ def test_a_check_of_texts_is_exact_where_the_range_of_the_measure_is_known() -> 
         for system, hits in (("old", 20), ("new", 15))
         for i in range(30)
     ]
-    found = Evaluation(as_collection(rows), "EM F1 V2(F1) ContextRecall TER").check(
+    found = cal.Experiment(cal.read_texts(rows), measures="EM F1 V2(F1) ContextRecall TER", warn=False).check(
         "new", baseline="old", max_drop=0.1, min="EM=0 -TER=-2", warn=False
     )
     drops = {each.measure: each for each in found.decisions}

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,11 +30,6 @@ from calipers.texts.random_texts import RandomTexts
 from calipers.texts.registry import Context, Scorer
 from calipers.texts.scoring import bounded
 from calipers.texts.text_files import TextsLike, as_collection, scores_by_text
-
-if TYPE_CHECKING:
-    from calipers.questions.check.check_result import Check
-    from calipers.questions.compare.comparison import Comparison
-    from calipers.questions.diff.difference import Difference
 
 ROUGE = "ROUGE-1 ROUGE-2 ROUGE-L"
 EncoderLike = str | Encoder | Matcher | Callable[[], Matcher]
@@ -327,35 +322,6 @@ class Evaluation:
         """Measures whose V1 and V2 keep the order of the texts about a document."""
         wanted = dict.fromkeys(measure.key for measure in self.measures if measure.normal in ("V1", "V2"))
         return tuple(self.bounded[key].name for key in wanted if self.bounded[key].same_within_documents)
-
-    # -- questions ---------------------------------------------------------------------------------
-
-    def compare(self, **choices: Any) -> Comparison:
-        """Test which systems differ. The keywords are those of `calipers.compare`.
-
-        >>> rows = [{"id": id, "system": s, "summary": text, "references": f"a cat {id}"}
-        ...         for id in ("d1", "d2", "d3") for s, text in (("a", f"a cat {id}"), ("b", "the cat"))]
-        >>> Evaluation(rows, "ROUGE-1").compare(baseline="b").table()["system_a"]
-        ['a']
-        """
-        from calipers.questions.compare.comparison import compare
-
-        return compare(self.scores, **choices)
-
-    def check(self, new: str, **choices: Any) -> Check:
-        """Check that a system is not worse than a baseline, or not below a floor. See `calipers.questions.check.check`.
-
-        Errors such as TER are negated, so that more is better.
-        """
-        from calipers.questions.check.checking import check
-
-        return check(self.scores.larger_is_better, new, **choices)
-
-    def diff(self, old: str, new: str, *, level: float = 0.95) -> Difference:
-        """Return what changed between two systems, document by document. Errors such as TER are negated."""
-        from calipers.questions.diff.difference import diff_of_scores
-
-        return diff_of_scores(self.scores.larger_is_better.of_systems([old, new]), level=level)
 
 
 def read_texts(

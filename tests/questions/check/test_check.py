@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers import texts as text
 from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
@@ -246,7 +245,7 @@ def test_one_query_is_the_only_one() -> None:
 
 def test_refusals_about_texts_speak_of_documents() -> None:
     data = [{"doc": f"d{i}", "system": s, "summary": "a b", "reference": "a b"} for i in range(10) for s in ("x", "y")]
-    found = text.Evaluation(data, "ROUGE-1")
+    found = cal.Experiment(cal.read_texts(data), measures="ROUGE-1")
     with pytest.raises(CalipersError, match=r"on 10 documents, even unchanged scores .* at least 149 documents can"):
         found.check("x", baseline="y", max_drop=0.02, fail_if="undecided")
 
