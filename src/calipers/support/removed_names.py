@@ -54,6 +54,11 @@ _REMOVED: dict[Kind, dict[str, str]] = {
         "plan --depths": "only --budget used it",
         "plan --frontier": "only --budget used it",
         "--min-mean": "use --min, which is now about the observed mean",
+        **dict.fromkeys(
+            (f"text {command} {option}" for command in ("documents", "expected") for option in ("--device", "--cache")),
+            "set CALIPERS_DEVICE and CALIPERS_CACHE",
+        ),
+        **dict.fromkeys(("text documents -k", "text expected -k"), "use --length"),
         "check --power": "check names the number of queries with power 0.8",
         "compare --original": "use the package repro_eval",
         "compare --reproduced": "use the package repro_eval",

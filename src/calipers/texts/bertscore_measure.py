@@ -130,16 +130,16 @@ def _matcher(context: Context, name: str, model: Any, layer: int | None, idf: bo
     else:
         key = "encoder", str(wanted), layer
         if key not in context.shared:
-            context.shared[key] = Encoder(
-                wanted,
-                layer,
-                device=os.environ.get(DEVICE) or None,
-                cache=os.environ.get(CACHE) or None,
-                batch=_batch(),
-            )
+            context.shared[key] = open_encoder(wanted, layer)
         encoder = context.shared[key]
     references = [text for document in context.collection.documents for text in document.references]
     return matcher(encoder, references, idf=idf, baseline=rescale)
+
+
+def open_encoder(model: str, layer: int | None = None) -> Encoder:
+    """Open a model. The environment says where it computes, and where vectors are kept."""
+    device, cache = (os.environ.get(name) or None for name in (DEVICE, CACHE))
+    return Encoder(model, layer, device=device, cache=cache, batch=_batch())
 
 
 def _batch() -> int:
