@@ -7,10 +7,10 @@ from typing import Any
 
 from calipers.collection.arrow import ArrowColumn, arrow
 from calipers.collection.column_names import columns_of
+from calipers.collection.formats.named_rows import NamedRow, rows_of_mappings
 from calipers.collection.formats.openinference import has_spans, rows_of_spans
 from calipers.collection.formats.ragas import has_samples, rows_of_samples
 from calipers.collection.judgments import Judgments
-from calipers.collection.named_rows import NamedRow, rows_of_mappings
 from calipers.collection.table_rows import Rows, RowsRun, rows_of, runs_of
 from calipers.errors import CalipersError
 from calipers.support.extras import load

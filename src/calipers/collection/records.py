@@ -10,10 +10,10 @@ from typing import Any
 from calipers.collection.cells import Cells
 from calipers.collection.column_names import columns_of
 from calipers.collection.files import shown_name
+from calipers.collection.formats.named_rows import NamedRow, rows_of_file, rows_of_mappings
 from calipers.collection.formats.openinference import has_spans, rows_of_spans
 from calipers.collection.formats.ragas import has_samples, rows_of_samples
 from calipers.collection.frames import is_frame, rows_of_frame
-from calipers.collection.named_rows import NamedRow, rows_of_file, rows_of_mappings
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
 from calipers.support.checks import described

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calipers.collection.column_names import NAMES, plain_name
+from calipers.collection.formats.named_rows import first_row, rows_of_file
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import digest_text
-from calipers.collection.named_rows import first_row, rows_of_file
 from calipers.errors import CalipersError, warn_user
 from calipers.lists import Floats
 from calipers.measures.registry import Measure

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers.collection.named_rows import rows_of_file
+from calipers.collection.formats.named_rows import rows_of_file
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.texts.bounded_scores import Progress

@@ -34,7 +34,7 @@ from typing import Any
 from calipers.collection.column_names import check_roles, first_columns, plain_name
 from calipers.collection.files import whole
 from calipers.collection.formats.json import listed_again
-from calipers.collection.named_rows import NamedRow, value_in_text
+from calipers.collection.formats.named_rows import NamedRow, value_in_text
 from calipers.collection.records import name_of, rows_by_name
 from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError

@@ -20,8 +20,8 @@ from calipers.collection.files import Path
 from calipers.collection.first_line import cells_of, first_content
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
+from calipers.collection.formats.named_rows import NamedRow, rows_of_file, value_in_text
 from calipers.collection.json_values import is_json, shown
-from calipers.collection.named_rows import NamedRow, rows_of_file, value_in_text
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.support.plurals import counted

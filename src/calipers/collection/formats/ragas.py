@@ -19,8 +19,8 @@ from calipers.collection.files import Path
 from calipers.collection.first_line import cells_of, first_content
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.formats.json import RowCollector
+from calipers.collection.formats.named_rows import NamedRow, rows_of_file, value_in_text
 from calipers.collection.json_values import is_json, shown
-from calipers.collection.named_rows import NamedRow, rows_of_file, value_in_text
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.support.plurals import counted
@@ -48,7 +48,7 @@ def read_ragas(
 def rows_of_samples(samples: Iterable[NamedRow], value: str, columns: Mapping[str, str] | None) -> Rows:
     """Return the rows of samples, such as those of `dataset.to_list()`.
 
-    >>> from calipers.collection.named_rows import rows_of_mappings
+    >>> from calipers.collection.formats.named_rows import rows_of_mappings
     >>> samples = [{"user_input": "red shoes", "retrieved_context_ids": ["d7", "d2"], "reference_context_ids": ["d2"]}]
     >>> rows_of_samples(rows_of_mappings(samples), "grade", None).documents.texts()
     ['d2']

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from calipers.collection.column_names import check_roles, columns_of, first_columns
-from calipers.collection.named_rows import NamedRow, first_row
+from calipers.collection.formats.named_rows import NamedRow, first_row
 from calipers.collection.records import name_of, rows_by_name
 from calipers.errors import CalipersError
 from calipers.support.record import Record

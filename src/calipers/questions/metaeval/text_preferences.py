@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.collection.files import shown_name
-from calipers.collection.named_rows import rows_of_file
+from calipers.collection.formats.named_rows import rows_of_file
 from calipers.errors import CalipersError
 from calipers.results.result import Result, Tables
 from calipers.results.scores import Scores
