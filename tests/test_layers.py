@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
@@ -92,6 +94,23 @@ def test_names_in_strings_exist() -> None:
     assert len(named) > 50
     for module, name in sorted(named):
         assert hasattr(import_module(module), name), f"{module}:{name}"
+
+
+IMPORT_EACH_FIRST = """
+import sys
+from importlib import import_module
+for name in sys.argv[1:]:
+    for imported in [each for each in sys.modules if each.partition(".")[0] == "calipers"]:
+        del sys.modules[imported]
+    import_module(name)
+"""
+
+
+def test_every_module_of_files_and_texts_can_be_imported_first() -> None:
+    """Imports in a circle fail or not, depending on which module comes first."""
+    names = [name for name in modules() if name.startswith(("calipers.collection", "calipers.texts"))]
+    done = subprocess.run([sys.executable, "-c", IMPORT_EACH_FIRST, *names], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_layer_exists() -> None:
