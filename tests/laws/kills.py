@@ -66,7 +66,7 @@ OUTPUTS = (
         end=b"IEND\xaeB`\x82",
     ),
     Output("report", ("report", *COLLECTION, "-m", "nDCG@10 AP", "-o", "{out}"), ".html", end=PAGE),
-    Output("text score --cache", ("cache", "{out}"), is_folder=True),
+    Output("vectors of texts", ("cache", "{out}"), is_folder=True),
 )
 
 
