@@ -112,6 +112,13 @@ def test_diff_and_plan(answers: str, ask: Ask) -> None:
     assert int(cells(ask("plan", answers, "-m", "F1", "--difference", 0.1, "--format", "csv"))[0]["queries"]) > 1
 
 
+def test_the_seed_that_is_printed_is_that_of_the_measure(tmp_path: Path, ask: Ask) -> None:
+    rows = [{"summary": "the cat", "references": ["a cat"] * 2, "source": "the cat sat on a mat"}]
+    data = written(tmp_path / "data.jsonl", rows)
+    for measure, seed in (("V2(ROUGE-1, draws=20, seed=3)", 3), ("V2(ROUGE-1, draws=20)", 42)):
+        assert f"20 per summary, seed {seed}," in ask("evaluate", data, "-m", measure).stderr
+
+
 def test_inspect_names_missing_empty_and_equal_texts(tmp_path: Path, ask: Ask) -> None:
     answers = {"a": ["x", "y", None], "b": ["x", "x", " "], "c": ["x", "y", None], "d": ["z", "z", "z"]}
     rows = [

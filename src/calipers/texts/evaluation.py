@@ -299,9 +299,10 @@ class Evaluation:
             if own:
                 largest = max(self.scores.errors[name] for name, _ in own)
                 of_mean = max(float(measured.mean_error(each).max()) for _, each in own)
+                seed = own[0][1].bounds(self.options).seed
                 found.append(
                     f"{', '.join(name for name, _ in own)} (random texts: {measured.chance}): sampled, "
-                    f"{measured.draws:,} per {text}, seed {self.options.seed}, standard error at most {largest:.4f} "
+                    f"{measured.draws:,} per {text}, seed {seed}, standard error at most {largest:.4f} "
                     f"for a {text}, {of_mean:.4f} for the mean of a system"
                 )
             if measured.unknown_upper:
