@@ -113,9 +113,9 @@ def test_diff_and_plan(answers: str, ask: Ask) -> None:
 
 
 def test_the_seed_that_is_printed_is_that_of_the_measure(tmp_path: Path, ask: Ask) -> None:
-    rows = [{"summary": "the cat", "references": ["a cat", "the mat"], "source": "the cat sat on a mat"}]
+    rows = [{"summary": "the cat sat", "references": ["a cat on the mat", "the cat"], "source": "the cat sat on a mat"}]
     data = written(tmp_path / "data.jsonl", rows)
-    for measure, seed in (("V2(ROUGE-1, draws=20, seed=3)", 3), ("V2(ROUGE-1, draws=20)", 42)):
+    for measure, seed in (("V2(F1, texts=20, seed=3)", 3), ("V2(F1, texts=20)", 42)):
         assert f"20 per summary, seed {seed}," in ask("evaluate", data, "-m", measure).stderr
 
 
