@@ -45,6 +45,25 @@ def test_a_table_of_systems_and_measures(folder: Path) -> None:
     assert two.split()[0] == "two"
 
 
+@pytest.mark.parametrize(
+    ("command", "rest"),
+    [
+        ("evaluate", ["one.run"]),
+        ("compare", ["one.run", "two.run.gz"]),
+        ("diff", ["one.run", "two.run.gz"]),
+        ("check", ["one.run", "--baseline", "two.run.gz", "--max-drop", "1"]),
+        ("ranges", ["one.run"]),
+        ("judges", ["qrels.txt", "--systems", "one.run", "--systems", "two.run.gz", "--show", "effects"]),
+    ],
+)
+def test_a_measure_has_a_name_of_ones_own(folder: Path, command: str, rest: list[str]) -> None:
+    files = [folder / each if "." in each else each for each in rest]
+    done = calipers(command, folder / "qrels.txt", *files, "-m", "mine=nDCG(gain=exp)@10")
+    assert done.returncode == 0, done.stderr
+    assert "mine" in done.stdout
+    assert "nDCG" not in done.stdout
+
+
 def test_csv_is_what_the_library_says(folder: Path) -> None:
     done = calipers(
         "evaluate", folder / "qrels.txt", folder / "one.run", "-m", "nDCG@10 ap RBP(p=0.5)", "--format", "csv"

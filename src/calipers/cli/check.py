@@ -78,7 +78,7 @@ class NewAndOld(Inputs):
             raise CalipersError(f"the new system is {len(runs)} runs: expected one")
         if self.baseline is not None and stored is None:
             runs = two_runs(self.read_systems([self.baseline]), runs)
-        found = Experiment(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+        found = Experiment(known, runs, self.typed(), jobs=lists.jobs, warn=False, **lists.policies)
         return found, found.systems[-1], found.systems[0] if len(runs) == 2 else stored
 
     def _baseline_file(self, baseline: str) -> tuple[str | None, str]:

@@ -133,7 +133,7 @@ def command(
         wanted = inputs.wanted()
         known = inputs.read_judgments(inputs.judgments, wanted.values())
         runs = two_runs(inputs.read_systems([inputs.old]), inputs.read_systems([inputs.new]))
-        experiment = Experiment(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+        experiment = Experiment(known, runs, inputs.typed(), jobs=lists.jobs, warn=False, **lists.policies)
         systems = experiment.systems
     found = experiment.diff(*systems, top=top, level=level, query_groups=query_groups)
     _say(found, lists.strict)

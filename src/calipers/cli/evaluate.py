@@ -201,7 +201,7 @@ def _of_runs(inputs: Inputs, intents: str | None, lists: ListPolicies, show: boo
     if intents is not None:
         known = _with_intents(known, intents)
     with reading(inputs.systems, show):
-        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+        scores = evaluate(known, runs, inputs.typed(), jobs=lists.jobs, warn=False, **lists.policies)
     warn(scores.notes, lists.strict)
     note_undefined(scores)
     return scores
@@ -318,7 +318,7 @@ def scores_on_spark(
     unknown = ("costs", "unmatched")
     policies = {name: value for name, value in lists.policies.items() if name not in unknown}
     scores = spark.evaluate(
-        known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **policies
+        known, runs, inputs.typed(), columns=inputs.columns, intents=probabilities, observed=observed, **policies
     )
     found = spark.collect(scores, warn=False)
     _refuse_flat(found, known, inputs.columns)

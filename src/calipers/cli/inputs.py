@@ -175,10 +175,20 @@ class Runs(Reading):
         return system_meant(system, self._runs)
 
     def wanted(self, *default: str) -> dict[str, Measure]:
-        """Return the measures by the names that were typed. Call this first, so that a wrong name is refused early."""
-        from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+        """Return the measures by their names. Call this first, so that a wrong name is refused early."""
+        from calipers.measures.grammar import parse_all
 
-        return dict(parse_all(self.measures or default or DEFAULT_MEASURES))
+        return dict(parse_all(self._typed(default)))
+
+    def typed(self, *default: str) -> list[str]:
+        """Return the names of measures as they were typed: a name of one's own alone says no measure."""
+        self.wanted(*default)
+        return list(self._typed(default))
+
+    def _typed(self, default: tuple[str, ...]) -> Sequence[str]:
+        from calipers.measures.grammar import DEFAULT_MEASURES
+
+        return self.measures or default or DEFAULT_MEASURES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +279,7 @@ class Inputs(Runs):
             return Experiment(self.texts, None, self.measures or None, judgments=documents, warn=False, **options)
         wanted = self.wanted(*default)
         known, runs = self.open(wanted.values())
-        return Experiment(known, runs or None, list(wanted), warn=False, **options)
+        return Experiment(known, runs or None, self.typed(*default), warn=False, **options)
 
     def scores(self, lists: ListPolicies) -> Scores:
         """Return the scores of systems under measures, or from files of scores. Prints the notes about them."""

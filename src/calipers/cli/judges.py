@@ -215,7 +215,7 @@ def command(
     if [asked_judges.human, *asked_judges.judges, *asked_judges.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
     of_group = None if asked.groups is None else read_system_groups(asked.groups)
-    named = list(asked_judges.wanted())
+    named = asked_judges.typed()
     known, others = asked_judges.read_judgments(asked_judges.human), asked_judges.read_judges(asked_judges.judges)
     runs = asked_judges.runs() if asked_judges.systems else None
     with progress(len(others) + 1 if runs else 0, "judges") as advance:

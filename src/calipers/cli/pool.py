@@ -179,7 +179,7 @@ def _pool(runs: Runs, pooling: Pooling) -> JudgingPool:
             "next" if runs.measures else "rbp" if pooling.depth is None else "depth"
         )
         default = "nDCG@10" if method == "next" else f"RBP(p={pooling.persistence:g})"
-        given = _experiment(runs, pooling.judged, list(runs.wanted(default)), jobs=pooling.jobs, progress=advance)
+        given = _experiment(runs, pooling.judged, runs.typed(default), jobs=pooling.jobs, progress=advance)
         return given.pool(method=method, unseen=pooling.unseen, max_grade=pooling.max_grade, **size)
 
 
@@ -216,7 +216,7 @@ def _without_uniques(runs: Runs, groups: str, pooling: Pooling) -> Table:
     opened = runs.runs()
     of_groups = read_system_groups(groups, {run.name for run in opened})
     with progress(len(opened), "runs") as advance:
-        given = _experiment(runs, pooling.judged, list(runs.wanted()), jobs=pooling.jobs, progress=advance)
+        given = _experiment(runs, pooling.judged, runs.typed(), jobs=pooling.jobs, progress=advance)
         found = leave_out_uniques(given, groups=of_groups, depth=pooling.depth)
     lost, several = found.score - found.without_group, len(found.systems)
     for name, of_measure in zip(found.measures, lost, strict=True):

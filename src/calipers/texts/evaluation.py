@@ -303,7 +303,7 @@ class Evaluation:
                 found.append(
                     f"{', '.join(name for name, _ in own)} (random texts: {measured.chance}): sampled, "
                     f"{measured.draws:,} per {text}, seed {seed}, standard error at most {largest:.4f} "
-                    f"for a {text}, {of_mean:.4f} for the mean of a system"
+                    f"for one {text}, {of_mean:.4f} for the mean of a system"
                 )
             if measured.unknown_upper:
                 found.append(f"upper bound of {measured.name}: 1, because no attainable bound is known for it")
