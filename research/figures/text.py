@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers import V1, V2, Experiment, Scores, Table, as_scores, plot, texts as text
-from calipers.measures.grammar import MeasuresLike
+from calipers import V1, V2, Experiment, Measure, Scores, Table, as_scores, plot, texts as text
 from calipers.questions.metaeval import human_correlation
 from calipers.results import Cell
 from calipers.texts import RandomSummaries, References, unicode_words
@@ -29,7 +28,7 @@ def encoder(model: str, layer: int | None = None) -> text.Encoder:
     return text.Encoder(model, layer, cache=sys.argv[4] if len(sys.argv) > 4 else None)
 
 
-def scores_of(given: text.TextCollection, measures: MeasuresLike) -> Scores:
+def scores_of(given: text.TextCollection, measures: str | list[str | Measure]) -> Scores:
     return Experiment(given, measures=measures, warn=False).scores
 
 

@@ -198,7 +198,17 @@ def subclasses(kind: type) -> Iterator[type]:
 def concrete(kind: type) -> set[type]:
     """Return the classes of this kind that Calipers makes objects of."""
     list(declared())  # loads all families of measures
-    abstract = {"Blend", "BestRanking", "BlendedRatioForm", "OverOrders", "Quotient", "Searched", "Wrapper"}
+    abstract = {
+        "TextForm",
+        "NormalisedTextForm",
+        "Blend",
+        "BestRanking",
+        "BlendedRatioForm",
+        "OverOrders",
+        "Quotient",
+        "Searched",
+        "Wrapper",
+    }
     return {each for each in subclasses(kind) if each.__module__.startswith("calipers.")} - {
         each for each in subclasses(kind) if each.__name__ in abstract
     }

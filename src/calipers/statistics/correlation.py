@@ -127,9 +127,14 @@ def pearson(x: ScoresLike, y: ScoresLike) -> float:
     >>> pearson([1, 2, 3], [1, 3, 2])
     0.5
     """
-    centred_x, centred_y = (each - each.mean() for each in _both(x, y))
+    centred_x, centred_y = (each - each.mean() for each in map(_near_one, _both(x, y)))
     scale = math.sqrt(float(centred_x @ centred_x) * float(centred_y @ centred_y))
     return _quotient(float(centred_x @ centred_y), scale)
+
+
+def _near_one(values: Floats) -> Floats:
+    """Return values divided by a power of two, so that no sum of their squares is too large or too small."""
+    return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1]))
 
 
 def tau_ap(truth: ScoresLike, other: ScoresLike) -> float:
