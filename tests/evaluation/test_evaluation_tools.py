@@ -342,3 +342,10 @@ def test_compatibility_is_that_of_its_authors_script(p: float, depth: int) -> No
         assert score == pytest.approx(rank_biased_overlap(ranking, ideal, p, depth) / best, rel=1e-9), query
     if name == "Compat(p=0.95)":
         assert scores[name][0, 0] == pytest.approx(0.683, abs=0.0005)
+
+
+def test_a_request_finds_its_measures_by_their_own_names() -> None:
+    given = cal.Experiment({"q": {"a": 1}}, {"s": {"q": ["b", "a"]}}, ["mine=RR", "AP"])
+    assert repr(given.of_measures(["mine"]).measures) == "{'mine': RR}"
+    with pytest.raises(cal.CalipersError, match="unknown measure 'other'"):
+        given.of_measures(["other"])

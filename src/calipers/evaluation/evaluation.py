@@ -239,8 +239,15 @@ class Evaluation:
         return Evaluation(**{each.name: getattr(self, each.name) for each in fields(Evaluation)} | changes)
 
     def of_measures(self, measures: Measures) -> Evaluation:
-        """Return the request for other measures. Costs that none of them reads are left out."""
-        named = dict(parse_all(measures, self.options.measure_defaults))
+        """Return the request for other measures. Costs that none of them reads are left out.
+
+        measures: may hold names that the request gave to its measures.
+        """
+        names = [name for name in measures if isinstance(name, str)] if isinstance(measures, list) else []
+        if names and names == measures and self.measures.keys() >= {*names}:
+            named = {name: self.measures[name] for name in names}
+        else:
+            named = dict(parse_all(measures, self.options.measure_defaults))
         costly = any(measure.form.traits.reads_costs for measure in named.values())
         return self.changed(measures=named, costs=self.costs if costly else None)
 

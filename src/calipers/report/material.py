@@ -302,6 +302,8 @@ class Material:
     @cached_property
     def bounds(self) -> Bounds:
         """Bounds of all measures that have bounds. `without_bounds` has the reasons for the others."""
+        from calipers.questions.bounds import bounds_of
+
         asked, population = self.plain_experiment, self.choices.population
         try:
             return asked.bounds(population=population)  # for all measures at once, because they share work
@@ -309,7 +311,7 @@ class Material:
             found = []
         for name in asked.measures:
             try:
-                found.append(asked.with_(measures=[name]).bounds(population=population))
+                found.append(bounds_of(asked.of_measures([name]), population=population))
             except CalipersError as error:
                 self.without_bounds[name] = error.message
         if not found:
@@ -377,7 +379,7 @@ class Material:
         from calipers.evaluation.options import ScoringOptions
         from calipers.questions.audit.tool_audit import audit
 
-        given = self.plain_experiment.of_measures(self.plain.measures[0])
+        given = self.plain_experiment.of_measures([self.plain.measures[0]])
         if given.costs is not None:
             raise CalipersError(
                 "the conventions of tools are compared without costs of documents. Name a measure first that reads none"
