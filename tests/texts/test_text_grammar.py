@@ -162,3 +162,8 @@ def test_models_are_parameters_of_bertscore(require: Require, monkeypatch: pytes
     monkeypatch.setenv("CALIPERS_BATCH", "none")
     with pytest.raises(cal.CalipersError, match="CALIPERS_BATCH=none is not a whole number"):
         scores("BERTScore(layer=4)")
+
+
+def test_bertscore_refuses_what_is_no_model() -> None:
+    with pytest.raises(cal.CalipersError, match=r"expected an encoder, .* found function; open a model with"):
+        cal.texts.BERTScore(encoder=lambda texts: texts)

@@ -156,6 +156,11 @@ def BERTScore(encoder: Encoder | Matcher | str | None = None, **parameters: Any)
     >>> BERTScore("roberta-large", layer=17)
     BERTScore(model=roberta-large, layer=17)
     """
+    if not isinstance(encoder, Encoder | Matcher | str | os.PathLike | None):
+        raise CalipersError(
+            f"BERTScore: expected an encoder, or the name or folder of a model, found {type(encoder).__name__}; "
+            "open a model with calipers.texts.Encoder(MODEL)"
+        )
     return DECLARATION(**({} if encoder is None else {"model": encoder}), **parameters)
 
 
