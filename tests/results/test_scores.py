@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,3 +134,12 @@ def test_questions_about_scores_ask_to_evaluate_first(question: Any) -> None:
             question(*given)
     with pytest.raises(cal.CalipersError, match="read_scores"):
         question("scores.csv")
+
+
+def test_stored_errors_are_errors_where_they_are_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "scores.csv"
+    file.write_text("system,query,TER,F1\na,q1,0.5,0.4\na,q2,0.4,0.5\nb,q1,0.2,0.9\nb,q2,0.3,0.7\n")
+    read = cal.read_scores(file)
+    assert read.lower == {"TER"}
+    assert read.summary.startswith("TER: b is best")
+    assert not read.of_measures(["F1"]).lower

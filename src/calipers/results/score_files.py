@@ -348,7 +348,18 @@ def _read(path: str, max_unpacked: int | None) -> Scores:
     if not rows:
         raise CalipersError("expected a header and at least one row of scores", file=path)
     found = _long(path, header, rows) if _is_long(header) else _wide(path, header, rows)
-    return replace(found, metadata=about)
+    errors = [name for name in found.measures if _is_error(name)]
+    return replace(found, metadata={**about, "lower": errors} if errors else about)
+
+
+def _is_error(name: str) -> bool:
+    """Return True for the name of a measure of texts for which smaller scores are better, such as TER."""
+    from calipers.measures.grammar import parse
+
+    try:
+        return bool(getattr(parse(name).form, "lower", False))
+    except CalipersError:
+        return False
 
 
 def _is_by_system(columns: Sequence[str]) -> bool:
